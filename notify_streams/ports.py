@@ -1,0 +1,144 @@
+"""Contracts between what decides and what does: providers, stores, keys."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+from uuid import UUID
+
+import msgspec
+
+from notify_streams.domain.answers import Answer
+from notify_streams.domain.rendered import RenderedEmail, RenderedInbox
+from schemas.catalogue import Catalogue
+from schemas.deliveries import DeliveryV1
+from schemas.facts import Fact, InboxFact
+from schemas.outcomes import OutcomeV1
+from schemas.profiles import ProfileV1
+
+
+class Unavailable(RuntimeError):
+    """An engine or provider cannot be reached or does not answer in time: an outage, never a fault of the data."""
+
+
+class Mail(msgspec.Struct, frozen=True):
+    """A mail on its way to a provider. `delivery_id` gives the Message-ID and is the idempotency key."""
+
+    delivery_id: str
+    address: str
+    rendered: RenderedEmail
+    locale: str
+
+
+class MailProvider(Protocol):
+    """One call to one provider; no retries, no sleeping, no decisions."""
+
+    @property
+    def name(self) -> str:
+        """As in metrics, outcomes and `channels.email.providers`."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the provider honours the delivery id as an idempotency key."""
+
+    async def send(self, mail: Mail) -> Answer:
+        """Hand the mail over. Whatever the provider or the network does is an Answer, never an exception."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class Renderer(Protocol):
+    """Templates by type, channel and locale."""
+
+    def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
+        """The mail and the locale it is in. Raises TemplateFailed."""
+
+    def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
+        """The inbox line. Raises TemplateFailed."""
+
+
+class Catalogues(Protocol):
+    """Where the catalogue comes from."""
+
+    def load(self) -> Catalogue:
+        """The one in force. Raises SettingsError that names the file, the entry and the reason."""
+
+
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of an inbox. `item_id` is a TIMEUUID made from accepted_at and the notification id."""
+
+    user_id: str
+    item_id: UUID
+    notification_id: str
+    type: str
+    category: str
+    accepted_at: int
+    sequence: int
+    title: str
+    body: str = ""
+    link: str | None = None
+    payload: bytes = b"{}"
+    read: bool = False
+    expires_at: int = 0
+
+
+class InboxCounts(msgspec.Struct, frozen=True):
+    """The header of an inbox: the last sequence, and the counts that hold at it."""
+
+    sequence: int = 0
+    unread: int = 0
+    unseen: int = 0
+
+
+class InboxStore(Protocol):
+    """Inbox items and headers. Writes are upserts; a repeat or a late one changes nothing."""
+
+    async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+        """Write all. Raises Unavailable when the database does not take them."""
+
+    async def page(self, user_id: str, *, before: UUID | None, limit: int, now: datetime) -> Sequence[InboxItem]:
+        """At most `limit` items older than `before`, newest first, over month borders. Raises Unavailable."""
+
+    async def counts(self, user_id: str) -> InboxCounts:
+        """The header, zeros for somebody without an inbox. Raises Unavailable."""
+
+
+class RecordStore(Protocol):
+    """Facts about notifications, and profiles for reading."""
+
+    async def write(self, facts: Sequence[Fact | InboxFact]) -> None:
+        """Keep all. Idempotent. Raises Unavailable."""
+
+    async def facts(self, notification_id: str) -> Sequence[Fact]:
+        """All that is known of a notification, in no order. Raises Unavailable."""
+
+    async def write_profiles(self, profiles: Mapping[str, ProfileV1]) -> None:
+        """Keep them for reading; an older version never replaces a newer one. Raises Unavailable."""
+
+    async def profile(self, user_id: str) -> ProfileV1 | None:
+        """As last recorded. Raises Unavailable."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What the delivery key says to whoever wants to call the provider.
+
+    `mine`: go on. `done`: an attempt of this number or a later one has ended; `outcome` is what it published.
+    `unknown`: somebody called and never said how it ended, `since` in ms.
+    """
+
+    status: Literal["mine", "done", "unknown"]
+    outcome: OutcomeV1 | None = None
+    since: int = 0
+
+
+class DeliveryKeys(Protocol):
+    """One expendable key per delivery, 24 h: claimed, calling, or how it ended. Raises Unavailable throughout."""
+
+    async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
+        """One round trip: claim each for this process, or learn why not."""
+
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
+        """One round trip: from now on only this process may call; False where the claim was lost."""
+
+    async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
+        """Keep how they ended, so that a repeat can publish it again."""

@@ -1,0 +1,40 @@
+"""The catalogue: what each notification type is allowed and asked to do."""
+
+import msgspec
+
+from schemas.words import Channel, Lane
+
+
+class NotificationType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One type. `ttl_ms` counts from the later of acceptance and `send_at`.
+
+    `required` are the payload fields that the templates of `channels` need, derived from them over all locales.
+    `fallback` is the order of channels to try when one ends terminally.
+    """
+
+    category: str
+    channels: tuple[Channel, ...]
+    priority: Lane = "normal"
+    ttl_ms: int = 86_400_000
+    mandatory: bool = False
+    digestible: bool = False
+    aggregate: bool = False
+    fallback: tuple[Channel, ...] = ()
+    required: tuple[str, ...] = ()
+    sample: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Category(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a user can switch off; `titles` by locale."""
+
+    titles: dict[str, str] = {}
+
+
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them. `channels` is what this installation carries; `hash` is of everything else in here."""
+
+    hash: str
+    channels: tuple[Channel, ...]
+    fallback_locale: str
+    types: dict[str, NotificationType]
+    categories: dict[str, Category]

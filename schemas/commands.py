@@ -1,0 +1,89 @@
+"""What may be asked of a user's profile, and the answer."""
+
+from typing import Literal
+
+import msgspec
+
+from schemas.profiles import Address, Frequency, QuietHours, TimeOfDay
+from schemas.words import Channel
+
+
+class Preferences(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A PATCH of preferences. An UNSET field stays as it is; null resets it to the default; maps are merged."""
+
+    version: int | msgspec.UnsetType = msgspec.UNSET
+    locale: str | msgspec.UnsetType | None = msgspec.UNSET
+    zone: str | msgspec.UnsetType | None = msgspec.UNSET
+    channels: dict[Channel, bool | None] | msgspec.UnsetType | None = msgspec.UNSET
+    categories: dict[str, dict[Channel, bool | None] | None] | msgspec.UnsetType | None = msgspec.UNSET
+    quiet_hours: tuple[QuietHours, ...] | msgspec.UnsetType | None = msgspec.UNSET
+    digest: dict[Channel, dict[str, Frequency | None] | None] | msgspec.UnsetType | None = msgspec.UNSET
+    digest_at: TimeOfDay | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="schema"):
+    """Published on `notify.user-commands`, keyed by user id. `if_match` is the version it was made for."""
+
+    command_id: str
+    if_match: int | None = None
+    by: str = ""
+
+
+class PatchPreferencesV1(_Command, frozen=True, tag="patch-preferences.v1"):
+    """Change preferences."""
+
+    patch: Preferences
+
+
+class PutEndpointV1(_Command, frozen=True, tag="put-endpoint.v1"):
+    """Add or replace one endpoint."""
+
+    channel: Channel
+    endpoint_id: str
+    content: Address
+    verified: bool = False
+    platform: str | None = None
+
+
+class RemoveEndpointV1(_Command, frozen=True, tag="remove-endpoint.v1"):
+    """Forget one endpoint."""
+
+    channel: Channel
+    endpoint_id: str
+
+
+class CancelV1(_Command, frozen=True, tag="cancel.v1"):
+    """Stop what is under way: one notification, or all under a collapse key."""
+
+    notification_id: str | None = None
+    collapse_key: str | None = None
+
+
+class EraseUserV1(_Command, frozen=True, tag="erase-user.v1"):
+    """Forget the user."""
+
+
+UserCommand = PatchPreferencesV1 | PutEndpointV1 | RemoveEndpointV1 | CancelV1 | EraseUserV1
+
+
+class FieldError(msgspec.Struct, frozen=True):
+    """What is wrong with one field; `pointer` is a JSON pointer."""
+
+    pointer: str
+    detail: str
+
+
+class CommandResultV1(
+    msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="command-result.v1", tag_field="schema"
+):
+    """Published on `notify.command-results` once the change is acknowledged: it then governs what is accepted later."""
+
+    command_id: str
+    user_id: str
+    status: Literal["applied", "conflict", "invalid"]
+    version: int
+    errors: tuple[FieldError, ...] = ()
+
+
+decode_command = msgspec.json.Decoder(UserCommand).decode
+decode_result = msgspec.json.Decoder(CommandResultV1).decode

@@ -1,0 +1,89 @@
+"""What was decided about a notification, and from what."""
+
+import msgspec
+
+from schemas.notifications import NotificationV1
+from schemas.profiles import Endpoint, QuietHours
+from schemas.words import Channel, Reason
+
+
+class Deliver(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="deliver", tag_field="verdict"):
+    """Send it on this channel to these endpoints; not after `hold_from` (ms), the next quiet period's start."""
+
+    channel: Channel
+    endpoint_ids: tuple[str, ...]
+    hold_from: int | None = None
+
+
+class Defer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="defer", tag_field="verdict"):
+    """Decide this channel again at `until` (ms)."""
+
+    channel: Channel
+    until: int
+    reason: Reason
+
+
+class Collect(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="collect", tag_field="verdict"):
+    """Keep it for the digest window `window` of this channel."""
+
+    channel: Channel
+    window: str
+    reason: Reason
+
+
+class Suppress(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="suppress", tag_field="verdict"):
+    """Do not send it on this channel."""
+
+    channel: Channel
+    reason: Reason
+
+
+Verdict = Deliver | Defer | Collect | Suppress
+
+
+class ProfileSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The part of a profile that one decision looked at. Endpoints come without their addresses."""
+
+    version: int = 0
+    zone: str | None = None
+    locale: str | None = None
+    channels: dict[Channel, bool] = {}
+    category: dict[Channel, bool] = {}
+    quiet_hours: tuple[QuietHours, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ()
+    erased: bool = False
+
+
+class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The part of a user's state that one decision looked at."""
+
+    stopped: bool = False
+    charged: tuple[int, ...] = ()
+
+
+class DecisionV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="decision.v1", tag_field="schema"):
+    """Published on `notify.decisions`, keyed by user id: one per (notification, revision), with its exact inputs.
+
+    `notification` is without its origin, which differs between partition counts; `catalogue` is the hash under
+    which the catalogue itself is on the topic; `now` in ms.
+    """
+
+    notification: NotificationV1
+    profile: ProfileSlice
+    state: StateSlice
+    now: int
+    catalogue: str
+    tzdata: str
+    verdicts: tuple[Verdict, ...]
+
+
+class CatalogueV1(
+    msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="catalogue.v1", tag_field="schema"
+):
+    """Published on `notify.decisions` by whoever starts to decide with it: what a catalogue hash stands for."""
+
+    hash: str
+    body: msgspec.Raw
+
+
+decode_decision = msgspec.json.Decoder(DecisionV1 | CatalogueV1).decode

@@ -1,0 +1,45 @@
+"""A delivery: one notification on one channel to one endpoint."""
+
+import msgspec
+
+from schemas.content import Content, Sealed
+from schemas.words import Channel, Lane
+
+
+class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="delivery.v1", tag_field="schema"):
+    """Published on `notify.deliveries.<channel>.<lane>`, keyed by user id. Instants are ms since the epoch, UTC.
+
+    `attempt` counts from 1. `hold_from` is the start of the user's next quiet period: a sender that meets the
+    delivery later sends it back to be decided again. `members` are the notifications that a digest speaks for.
+    """
+
+    delivery_id: str
+    notification_id: str
+    user_id: str
+    type: str
+    channel: Channel
+    endpoint_id: str
+    accepted_at: int
+    expires_at: int
+    decided_at: int
+    lane: Lane = "normal"
+    attempt: int = 1
+    revision: int = 0
+    profile_version: int = 0
+    hold_from: int | None = None
+    due_at: int | None = None
+    source: str = ""
+    tenant: str = ""
+    locale: str | None = None
+    zone: str | None = None
+    collapse_key: str | None = None
+    aggregation_key: str | None = None
+    broadcast_id: str | None = None
+    replay: str | None = None
+    members: tuple[str, ...] = ()
+    traceparent: str | None = None
+    content: Content | None = None
+    sealed: Sealed | None = None
+
+
+decode_delivery = msgspec.json.Decoder(DeliveryV1).decode

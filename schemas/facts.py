@@ -1,0 +1,18 @@
+"""What the recorder keeps about a notification: facts, never states."""
+
+import msgspec
+
+from schemas.decisions import DecisionV1
+from schemas.outcomes import OutcomeV1
+
+
+class InboxFact(msgspec.Struct, frozen=True, kw_only=True):
+    """The notification's inbox item was written at `at` (ms) under this sequence."""
+
+    notification_id: str
+    delivery_id: str
+    sequence: int
+    at: int
+
+
+Fact = DecisionV1 | OutcomeV1 | InboxFact

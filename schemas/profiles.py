@@ -1,0 +1,72 @@
+"""What is known of a user when a decision is made."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from schemas.content import Sealed
+from schemas.words import Channel
+
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^24:00$")]
+Frequency = Literal["instant", "hourly", "daily"]
+
+
+class Address(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An endpoint's personal part."""
+
+    address: str
+
+
+class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One address of a user: mailbox, number, device token, subscription, url."""
+
+    channel: Channel
+    endpoint_id: str
+    verified: bool = False
+    suppressed: str | None = None
+    platform: str | None = None
+    content: Address | None = None
+    sealed: Sealed | None = None
+
+
+class QuietHours(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A daily window in local times of the user's zone; start inclusive, end exclusive; none named means all."""
+
+    start: TimeOfDay
+    end: TimeOfDay
+    days: tuple[Day, ...] = ()
+    channels: tuple[Channel, ...] = ()
+
+
+class Applied(msgspec.Struct, frozen=True, array_like=True):
+    """A command that was applied: where it stood on `user-commands`, and what was answered."""
+
+    generation: int
+    offset: int
+    status: str
+    version: int
+
+
+class ProfileV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="profile.v1", tag_field="schema"):
+    """Value of the `profiles` table, keyed by user id; its changelog is the public, compacted `notify.profiles`.
+
+    `version` counts changes. `applied` lists the last commands, newest last, so that a repeated command repeats
+    its answer instead of being applied again.
+    """
+
+    version: int = 0
+    locale: str | None = None
+    zone: str | None = None
+    channels: dict[Channel, bool] = {}
+    categories: dict[str, dict[Channel, bool]] = {}
+    quiet_hours: tuple[QuietHours, ...] = ()
+    digest: dict[Channel, dict[str, Frequency]] = {}
+    digest_at: TimeOfDay | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    erased: bool = False
+    applied: tuple[Applied, ...] = ()
+
+
+NOBODY = ProfileV1()
+decode_profile = msgspec.json.Decoder(ProfileV1).decode

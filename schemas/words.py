@@ -1,0 +1,75 @@
+"""The words that must not be misspelt: channels, lanes, states, reasons."""
+
+from enum import StrEnum
+from typing import Literal, get_args
+
+Channel = Literal["inapp", "email", "push", "sms", "webhook"]
+Lane = Literal["high", "normal", "low"]
+
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
+LANES: tuple[Lane, ...] = get_args(Lane)  # in order of precedence, high first
+LANE_BYTES: dict[Lane, int] = {lane: rank for rank, lane in enumerate(LANES)}
+
+
+class State(StrEnum):
+    """Where a delivery, or a channel of a notification, stands."""
+
+    ACCEPTED = "accepted"
+    PENDING = "pending"
+    QUEUED = "queued"
+    DEFERRED = "deferred"
+    COLLECTED = "collected"
+    SENT = "sent"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    SUPPRESSED = "suppressed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+FINAL = frozenset({State.SENT, State.DELIVERED, State.FAILED, State.SUPPRESSED, State.EXPIRED, State.CANCELLED})
+
+
+class Reason(StrEnum):
+    """Why a channel did not, or not yet, get a notification."""
+
+    EXPIRED = "expired"
+    ERASED = "erased"
+    CANCELLED = "cancelled"
+    CHANNEL_NOT_OFFERED = "channel_not_offered"
+    CHANNEL_EXCLUDED = "channel_excluded"
+    OPTED_OUT_OF_CHANNEL = "opted_out_of_channel"
+    OPTED_OUT_OF_CATEGORY = "opted_out_of_category"
+    NO_ENDPOINT = "no_endpoint"
+    ENDPOINT_UNVERIFIED = "endpoint_unverified"
+    ENDPOINT_SUPPRESSED = "endpoint_suppressed"
+    SCHEDULED = "scheduled"
+    GUARDED = "guarded"
+    TEMPLATE_FAILED = "template_failed"
+    ENDPOINT_GONE = "endpoint_gone"
+    REFUSED = "refused"
+    ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    UNKNOWN_OUTCOME = "unknown_outcome"
+
+
+IN_WORDS: dict[Reason, str] = {
+    Reason.EXPIRED: "it was too late: the notification had expired",
+    Reason.ERASED: "the user's data was erased",
+    Reason.CANCELLED: "it was cancelled before it was sent",
+    Reason.CHANNEL_NOT_OFFERED: "this installation does not carry the channel",
+    Reason.CHANNEL_EXCLUDED: "the channel was left out for this attempt",
+    Reason.OPTED_OUT_OF_CHANNEL: "the user has switched the channel off",
+    Reason.OPTED_OUT_OF_CATEGORY: "the user has switched the category off on this channel",
+    Reason.NO_ENDPOINT: "the user has no address for this channel",
+    Reason.ENDPOINT_UNVERIFIED: "no address of the user for this channel is verified",
+    Reason.ENDPOINT_SUPPRESSED: "every address of the user for this channel is on the suppression list",
+    Reason.SCHEDULED: "the event asks to be sent later",
+    Reason.GUARDED: "this environment may not send to that address",
+    Reason.TEMPLATE_FAILED: "its template could not be rendered",
+    Reason.ENDPOINT_GONE: "the provider says that the address does not exist",
+    Reason.REFUSED: "the provider refused the message for good",
+    Reason.ATTEMPTS_EXHAUSTED: "the last attempt failed too",
+    Reason.PROVIDER_UNAVAILABLE: "the provider could not take it just now",
+    Reason.UNKNOWN_OUTCOME: "nobody knows whether the provider took it",
+}
