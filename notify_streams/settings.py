@@ -27,7 +27,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Sections know all their keys: a misspelt one is an error."""
 
 
-class Kafka(_Section):
+class Kafka(_Section, frozen=True):
     """The broker and the topics on it."""
 
     bootstrap: str = "127.0.0.1:9092"
@@ -43,7 +43,7 @@ class Kafka(_Section):
     generation: int = 1
 
 
-class Cassandra(_Section):
+class Cassandra(_Section, frozen=True):
     """The cluster that keeps inboxes and facts."""
 
     hosts: tuple[str, ...] = ("127.0.0.1",)
@@ -55,14 +55,14 @@ class Cassandra(_Section):
     request_timeout: str = "10s"
 
 
-class Redis(_Section):
+class Redis(_Section, frozen=True):
     """Limits, locks and caches; all of it expendable."""
 
     url: str = "redis://127.0.0.1:6379/0"
     timeout: str = "500ms"
 
 
-class Auth(_Section):
+class Auth(_Section, frozen=True):
     """Who may call the gateway."""
 
     mode: Literal["keys", "open"] = "keys"
@@ -72,7 +72,7 @@ class Auth(_Section):
     jwt_public_key: str = ""
 
 
-class Gateway(_Section):
+class Gateway(_Section, frozen=True):
     """The HTTP side."""
 
     host: str = "127.0.0.1"
@@ -81,7 +81,7 @@ class Gateway(_Section):
     command_timeout: str = "2s"
 
 
-class Limits(_Section):
+class Limits(_Section, frozen=True):
     """Sizes that are refused beyond."""
 
     event_bytes: int = 256 * 1024
@@ -90,7 +90,7 @@ class Limits(_Section):
     payload_depth: int = 32
 
 
-class Retention(_Section):
+class Retention(_Section, frozen=True):
     """How long things are kept."""
 
     inbox: str = "90d"
@@ -98,7 +98,7 @@ class Retention(_Section):
     dedup: str = "24h"
 
 
-class Retry(_Section):
+class Retry(_Section, frozen=True):
     """How often and how far apart a channel tries again."""
 
     base: str = "2s"
@@ -106,7 +106,7 @@ class Retry(_Section):
     attempts: int = 6
 
 
-class Channel(_Section):
+class Channel(_Section, frozen=True):
     """One channel: who carries it, how it retries, how long an unknown outcome is left alone."""
 
     providers: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Channel(_Section):
     attempt_timeout: str = "20s"
 
 
-class Provider(_Section):
+class Provider(_Section, frozen=True):
     """One provider's address and credentials."""
 
     url: str = ""
@@ -126,26 +126,26 @@ class Provider(_Section):
     starttls: Literal["never", "auto", "always"] = "auto"
 
 
-class Catalogue(_Section):
+class Catalogue(_Section, frozen=True):
     """Where the notification types are described; empty means the example that ships."""
 
     path: str = ""
 
 
-class Templates(_Section):
+class Templates(_Section, frozen=True):
     """Where the templates are; empty means the examples that ship."""
 
     path: str = ""
 
 
-class Local(_Section):
+class Local(_Section, frozen=True):
     """What `notify up` starts on this machine."""
 
     state: str = ".local"
     engines: str = ".local/engines"
 
 
-class Worker(_Section):
+class Worker(_Section, frozen=True):
     """One worker process."""
 
     data: str = ".local/state"
@@ -162,7 +162,7 @@ def _providers() -> dict[str, Provider]:
     return {"smtp": Provider(url="smtp://127.0.0.1:1025")}
 
 
-class Settings(_Section):
+class Settings(_Section, frozen=True):
     """The whole, in sections as `notify.toml` has them."""
 
     environment: str = "local"
@@ -286,8 +286,10 @@ def _check_names(values: Mapping[str, Any], section: type[msgspec.Struct], path:
 
 
 _DURATIONS = frozenset(
-    "retention session_timeout commit_interval request_timeout timeout delivery_timeout command_timeout inbox facts "
-    "dedup base cap lock attempt_timeout stalled_after".split()
+    {
+        *("retention", "session_timeout", "commit_interval", "request_timeout", "timeout", "delivery_timeout"),
+        *("command_timeout", "inbox", "facts", "dedup", "base", "cap", "lock", "attempt_timeout", "stalled_after"),
+    }
 )
 
 

@@ -3,7 +3,7 @@
 A print is 25 bytes: 10 of the notification's id, 4 of its origin's hash, 6 of the instant of the decision (ms), the
 profile version modulo 2^16, two bits of verdict per channel, the revision. At 20 notifications a day a user's row
 is 500 bytes, and a look-up is one search for a byte string: nothing is decoded. A collision of ids has a chance of
-2^-80 per pair; one of origins makes a duplicate look like a repeat, whose effects the next hop drops by id.
+2^-76 per pair; one of origins makes a duplicate look like a repeat, whose effects the next hop drops by id.
 """
 
 import struct
