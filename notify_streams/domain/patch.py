@@ -1,0 +1,209 @@
+"""What a user command makes of a profile, or why it does not."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from notify_streams.domain.addresses import PLATFORMS, same_address, why_no_address
+from notify_streams.domain.zones import why_no_locale, why_no_zone
+from schemas.catalogue import Catalogue
+from schemas.commands import (
+    CancelV1,
+    EraseUserV1,
+    FieldError,
+    PatchPreferencesV1,
+    Preferences,
+    PutEndpointV1,
+    RemoveEndpointV1,
+    UserCommand,
+)
+from schemas.profiles import Endpoint, Frequency, ProfileV1, QuietHours
+from schemas.words import Channel
+
+BY_USER = "user"
+_MAX_WINDOWS = 32
+_MAX_ENDPOINTS = 32
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """The profile that holds now: the same object, version included, where the command changes nothing."""
+
+    profile: ProfileV1
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """The command was made for another version than this one."""
+
+    version: int
+
+
+class Invalid(msgspec.Struct, frozen=True):
+    """No profile could take it."""
+
+    errors: tuple[FieldError, ...]
+
+
+def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> Applied | Conflict | Invalid:
+    """All of the command or nothing of it. A change raises the version by one."""
+    if command.if_match is not None and command.if_match != profile.version:
+        return Conflict(profile.version)
+    errors = check(command, catalogue)
+    if errors:
+        return Invalid(errors)
+    match command:
+        case PatchPreferencesV1():
+            changed = _patched(profile, command.patch)
+        case PutEndpointV1():
+            changed = _with_endpoint(profile, command)
+            if len(changed.endpoints) > _MAX_ENDPOINTS:
+                return Invalid((FieldError("/endpoint_id", f"a user has at most {_MAX_ENDPOINTS} endpoints"),))
+        case RemoveEndpointV1():
+            kept = tuple(e for e in profile.endpoints if not _is(e, command.channel, command.endpoint_id))
+            changed = msgspec.structs.replace(profile, endpoints=kept)
+        case EraseUserV1():
+            changed = ProfileV1(version=profile.version, erased=True, applied=profile.applied)
+        case CancelV1():
+            changed = profile
+        case _:
+            assert_never(command)
+    if changed == profile:
+        return Applied(profile)
+    return Applied(msgspec.structs.replace(changed, version=profile.version + 1))
+
+
+def check(command: UserCommand, catalogue: Catalogue) -> tuple[FieldError, ...]:
+    """What is wrong with the command whatever the profile; pointers are into the body that the gateway takes."""
+    match command:
+        case PatchPreferencesV1():
+            return tuple(_errors_in(command.patch, catalogue))
+        case PutEndpointV1():
+            return tuple(_errors_in_endpoint(command))
+        case _:
+            return ()
+
+
+def mandatory_categories(catalogue: Catalogue) -> frozenset[str]:
+    """Those that nobody can switch off."""
+    return frozenset(type_.category for type_ in catalogue.types.values() if type_.mandatory)
+
+
+def _errors_in(patch: Preferences, catalogue: Catalogue) -> Iterator[FieldError]:
+    if patch.zone is not msgspec.UNSET and (reason := why_no_zone(patch.zone)):
+        yield FieldError("/zone", reason)
+    if isinstance(patch.locale, str) and (reason := why_no_locale(patch.locale)):
+        yield FieldError("/locale", reason)
+    if isinstance(patch.categories, dict):
+        yield from _errors_in_categories(patch.categories, catalogue)
+    if isinstance(patch.quiet_hours, tuple):
+        yield from _errors_in_quiet_hours(patch.quiet_hours)
+    if isinstance(patch.digest, dict):
+        yield from _errors_in_digest(patch.digest, catalogue)
+    if patch.digest_at == "24:00":
+        yield FieldError("/digest_at", "24:00 is an end, not a time of day")
+
+
+def _errors_in_categories(
+    categories: Mapping[str, Mapping[Channel, bool | None] | None], catalogue: Catalogue
+) -> Iterator[FieldError]:
+    mandatory = mandatory_categories(catalogue)
+    for category, switches in categories.items():
+        if switches is None:
+            continue
+        if category not in catalogue.categories:
+            yield FieldError(pointer("categories", category), "the catalogue has no such category")
+        elif category in mandatory:
+            for channel, on in switches.items():
+                if on is False:
+                    detail = f"category {category} is mandatory and cannot be switched off"
+                    yield FieldError(pointer("categories", category, channel), detail)
+
+
+def _errors_in_quiet_hours(windows: tuple[QuietHours, ...]) -> Iterator[FieldError]:
+    if len(windows) > _MAX_WINDOWS:
+        yield FieldError("/quiet_hours", f"at most {_MAX_WINDOWS} windows")
+    for at, window in enumerate(windows):
+        if window.start == window.end:
+            yield FieldError(f"/quiet_hours/{at}/end", "start and end are equal; a whole day is 00:00 to 24:00")
+        elif window.start == "24:00":
+            yield FieldError(f"/quiet_hours/{at}/start", "24:00 is an end; a start at midnight is 00:00")
+
+
+def _errors_in_digest(
+    digest: Mapping[Channel, Mapping[str, Frequency | None] | None], catalogue: Catalogue
+) -> Iterator[FieldError]:
+    mandatory = mandatory_categories(catalogue)
+    for channel, categories in digest.items():
+        for category, frequency in (categories or {}).items():
+            if frequency is None:
+                continue
+            if category not in catalogue.categories:
+                yield FieldError(pointer("digest", channel, category), "the catalogue has no such category")
+            elif category in mandatory and frequency != "instant":
+                detail = f"category {category} is mandatory and comes at once"
+                yield FieldError(pointer("digest", channel, category), detail)
+
+
+def _errors_in_endpoint(command: PutEndpointV1) -> Iterator[FieldError]:
+    reason = why_no_address(command.channel, command.content.address)
+    if reason:
+        yield FieldError("/address", reason)
+    if command.channel == "push":
+        if command.platform not in PLATFORMS:
+            yield FieldError("/platform", f"required for push: one of {', '.join(PLATFORMS)}")
+    elif command.platform is not None:
+        yield FieldError("/platform", "only push has platforms")
+
+
+def pointer(*steps: str) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def _patched(profile: ProfileV1, patch: Preferences) -> ProfileV1:
+    """Scalars and lists are replaced, maps merged, null resets (RFC 7396)."""
+    changes: dict[str, Any] = {}
+    for name in ("locale", "zone", "digest_at", "quiet_hours"):
+        value = getattr(patch, name)
+        if value is not msgspec.UNSET:
+            changes[name] = () if value is None and name == "quiet_hours" else value
+    for name in ("channels", "categories", "digest"):
+        value = getattr(patch, name)
+        if value is not msgspec.UNSET:
+            changes[name] = _merged(getattr(profile, name), value)
+    return msgspec.structs.replace(profile, **changes)
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any] | None) -> dict[str, Any]:
+    if over is None:
+        return {}
+    merged = dict(base)
+    for key, value in over.items():
+        kept = _merged(merged.get(key, {}), value) if isinstance(value, Mapping) else value
+        if kept is None or kept == {}:
+            merged.pop(key, None)
+        else:
+            merged[key] = kept
+    return merged
+
+
+def _with_endpoint(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
+    """In the old one's place, else last. A new address starts unsuppressed; a user's own repeat keeps `verified`."""
+    old = next((e for e in profile.endpoints if _is(e, command.channel, command.endpoint_id)), None)
+    address = command.content.address
+    same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
+    new = Endpoint(
+        channel=command.channel,
+        endpoint_id=command.endpoint_id,
+        verified=command.verified or bool(old and same and old.verified and command.by == BY_USER),
+        suppressed=old.suppressed if old and same else None,
+        platform=command.platform,
+        content=command.content,
+    )
+    if old is None:
+        return msgspec.structs.replace(profile, endpoints=(*profile.endpoints, new))
+    return msgspec.structs.replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
+
+
+def _is(endpoint: Endpoint, channel: Channel, endpoint_id: str) -> bool:
+    return endpoint.channel == channel and endpoint.endpoint_id == endpoint_id
