@@ -142,11 +142,8 @@ def _recipients(event: CloudEvent, size: int, limits: Limits) -> tuple[str, ...]
     named: tuple[str, ...]
     if data.audience is not None:
         raise _Refusal("$.data.audience", "audiences are not expanded by this version; name recipients")
-    if data.recipients is not None:
-        named = data.recipients
-    else:
-        named = (event.subject,) if event.subject else ()
-    if not named:
+    named = data.recipients if data.recipients is not None else (event.subject or "",)
+    if named == ("",):
         raise _Refusal("$.data.recipients", "required: at least one user id")
     if len(named) > limits.recipients:
         raise _Refusal(
@@ -155,10 +152,10 @@ def _recipients(event: CloudEvent, size: int, limits: Limits) -> tuple[str, ...]
     if size * len(named) > limits.expansion_bytes:
         reason = f"{size} bytes for {len(named)} recipients; at most {limits.expansion_bytes} together"
         raise _Refusal("$.data.recipients", reason, "expansion_too_large")
-    for at, user in enumerate(named):
-        reason = why_no_user_id(user)
-        if reason:
-            raise _Refusal(f"$.data.recipients[{at}]", reason)
+    for at, user_id in enumerate(named):
+        fault = why_no_user_id(user_id)
+        if fault is not None:
+            raise _Refusal(f"$.data.recipients[{at}]", fault)
     return tuple(dict.fromkeys(named))
 
 

@@ -1,0 +1,30 @@
+"""Every metric's name, labels and meaning. Labels are bounded: never a user id, an address or a token."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300)
+
+EVENTS = Counter("notify_events_total", "Events by what became of them", ["outcome"])
+DECISIONS = Counter("notify_decisions_total", "Verdicts per channel", ["channel", "decision", "reason"])
+DELIVERIES = Counter("notify_deliveries_total", "Deliveries that reached a state", ["channel", "state"])
+ATTEMPTS = Counter("notify_attempts_total", "Calls to a provider", ["channel", "provider", "outcome"])
+PROVIDER_SECONDS = Histogram(
+    "notify_provider_request_seconds", "Duration of a call to a provider", ["provider"], buckets=_FAST
+)
+END_TO_END = Histogram(
+    "notify_end_to_end_seconds",
+    "From acceptance, or the last due time, to the provider's acceptance or the inbox write",
+    ["channel", "lane", "deferred"],
+    buckets=_FAST,
+)
+QUEUE_AGE = Gauge("notify_queue_age_seconds", "Age of the record last taken up", ["role", "lane"])
+STAGE_SECONDS = Histogram("notify_stage_seconds", "Duration of a batch", ["role"], buckets=_FAST)
+STAGE_RECORDS = Counter("notify_stage_records_total", "Records processed", ["role", "lane"])
+TIMERS_PENDING = Gauge("notify_timers_pending", "Timers put and not yet released, by this process's count")
+TIMER_LATENESS = Histogram("notify_timer_lateness_seconds", "Release after due time", buckets=_FAST)
+DEAD_LETTERS = Counter("notify_dead_letters_total", "Records that could not be processed", ["stage"])
+DUPLICATES = Counter("notify_duplicates_total", "Repeats that had no second effect", ["stage"])
+MISROUTED = Counter("notify_misrouted_total", "Records that came on another key's partition", ["topic"])
+CONSUMER_LAG = Gauge("notify_consumer_lag", "Records behind the end of the log", ["role", "topic"])
+UNACCOUNTED = Gauge("notify_unaccounted", "Accepted notifications without a final or pending state")
+BYPASSED = Counter("notify_bypassed_total", "Work done without an expendable engine that was away", ["engine"])

@@ -1,0 +1,1 @@
+"""Faust made safe: transport, batches, settling, restore, topics, health."""

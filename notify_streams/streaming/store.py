@@ -1,0 +1,59 @@
+"""RocksDB for Faust's tables with one block cache and one write-buffer budget per process.
+
+Faust gives every table and partition a cache of its own, by default 2 GiB each.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import rocksdict
+from faust.stores import STORES
+from faust.stores import rocksdb as stock
+
+SCHEME = "notifyrocks"
+_MIB = 1024 * 1024
+
+
+@functools.cache
+def _budget() -> tuple[rocksdict.Cache, rocksdict.WriteBufferManager]:
+    """One of each per process."""
+    return rocksdict.Cache(32 * _MIB), rocksdict.WriteBufferManager(64 * _MIB, False)
+
+
+class Options(stock.RocksDBOptions):
+    """Small buffers, shared budget, filters that make a look-up of an unknown key cheap."""
+
+    def open(self, path: Path, *, read_only: bool = False) -> Any:
+        """Open or make the database at `path`."""
+        return rocksdict.Rdict(str(path), options=self.as_options())
+
+    def as_options(self) -> Any:
+        """Sizes in bytes; together at most 96 MiB for all tables of the process."""
+        cache, buffers = _budget()
+        options = rocksdict.Options(raw_mode=True)
+        options.create_if_missing(True)
+        options.set_max_open_files(256)
+        options.set_write_buffer_size(8 * _MIB)
+        options.set_max_write_buffer_number(2)
+        options.set_target_file_size_base(32 * _MIB)
+        options.set_keep_log_file_num(2)
+        options.set_max_total_wal_size(64 * _MIB)
+        options.set_write_buffer_manager(buffers)
+        blocks = rocksdict.BlockBasedOptions()
+        blocks.set_bloom_filter(10, False)
+        blocks.set_block_cache(cache)
+        blocks.set_cache_index_and_filter_blocks(True)
+        options.set_block_based_table_factory(blocks)
+        return options
+
+
+class Store(stock.Store):
+    """Found by the scheme `notifyrocks`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rocksdb_options = Options()
+
+
+STORES.aliases[SCHEME] = f"{__name__}:Store"
