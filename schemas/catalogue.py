@@ -9,7 +9,8 @@ class NotificationType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     """One type. `ttl_ms` counts from the later of acceptance and `send_at`.
 
     `required` are the payload fields that the templates of `channels` need, derived from them over all locales.
-    `fallback` is the order of channels to try when one ends terminally.
+    `fallback` is the order of channels to try when one ends terminally. `templates` is the folder of its templates
+    where that is not named like the type.
     """
 
     category: str
@@ -22,6 +23,7 @@ class NotificationType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     fallback: tuple[Channel, ...] = ()
     required: tuple[str, ...] = ()
     sample: msgspec.Raw = msgspec.Raw(b"{}")
+    templates: str = ""
 
 
 class Category(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

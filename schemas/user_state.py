@@ -10,6 +10,7 @@ class Pending(msgspec.Struct, frozen=True, array_like=True):
     due_at: int
     origin: bytes = b""
     decided_at: int = 0
+    profile_version: int = 0
     resolved_at: int = 0
 
 

@@ -25,6 +25,7 @@ class Outgoing:
         self._producer = producer
         self._prefix = prefix
         self._batches: dict[TP, list[BatchBuilder]] = {}
+        self.size = 0  # bytes of keys and values that wait for the flush
 
     def add(self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
         """Queue a record for the topic of this name without prefix; nothing is sent yet. Raises TooLarge."""
@@ -34,6 +35,8 @@ class Outgoing:
             if not _append(batches[-1], key, value, headers):
                 batches.pop()
                 raise TooLarge(f"a record of {len(value or b'')} bytes for {topic} is larger than a batch")
+
+        self.size += len(key or b"") + len(value or b"")
 
     async def flush(self) -> Offsets:
         """Send everything and wait until the broker has it; the last offset per topic and partition.
@@ -45,7 +48,7 @@ class Outgoing:
             for tp, batches in self._batches.items()
             for batch in batches
         ]
-        self._batches = {}
+        self._batches, self.size = {}, 0
         offsets: dict[TP, int] = {}
         for tp, count, future in sent:
             offsets[tp] = (await future).offset + count - 1

@@ -1,0 +1,88 @@
+"""User commands in; profiles written, and only then the results out."""
+
+from faust.types import AgentT, EventT, StreamT
+
+from agents.clock import Clock, wall_clock
+from notify_streams.domain.commands import carry_out, reset
+from notify_streams.metrics import MISROUTED, STAGE_RECORDS
+from notify_streams.streaming import topics
+from notify_streams.streaming.app import App, topic
+from notify_streams.streaming.batches import batches
+from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.outgoing import Outgoing
+from notify_streams.streaming.partitions import Partitions
+from notify_streams.streaming.settle import settled
+from schemas.catalogue import Catalogue
+from schemas.codec import encode
+from schemas.commands import CommandResultV1, decode_command
+from tables.by_event import StoreFailed
+from tables.profiles import Profiles
+
+BATCH = 100
+Answer = tuple[int, bytes, CommandResultV1]
+
+
+class Commands:
+    """The one writer of profiles."""
+
+    def __init__(
+        self,
+        app: App,
+        profiles: Profiles,
+        catalogue: Catalogue,
+        dead: DeadLetters,
+        *,
+        generation: int,
+        clock: Clock = wall_clock,
+    ) -> None:
+        self.app, self.profiles, self.catalogue, self.dead = app, profiles, catalogue, dead
+        self.generation, self.clock = generation, clock
+        self.partitions = Partitions(app.conf.topic_partitions)
+
+    def take(self, event: EventT[bytes], outgoing: Outgoing) -> Answer | None:
+        """Apply one command; no await. The answer, to be published once the profile is acknowledged."""
+        message = event.message
+        partition, user = message.partition, message.key or b""
+        user_id = user.decode()
+        home = self.partitions.of(user)
+        if home != partition:
+            MISROUTED.labels(topic=topics.USER_COMMANDS).inc()
+            outgoing.add(topics.USER_COMMANDS, home, user, message.value)
+            return None
+        place = {"generation": self.generation, "offset": message.offset}
+        profile = self.profiles.load(partition, user)
+        if message.value is None:
+            changed, answer = reset(profile, **place), None
+        else:
+            command = decode_command(message.value)
+            changed, result = carry_out(profile, command, user_id, self.catalogue, **place)
+            answer = (partition, user, result)
+        if changed is not profile:
+            self.profiles.store(partition, user, changed, outgoing)
+        return answer
+
+
+def register(commands: Commands) -> AgentT[bytes]:
+    """The agent on `user-commands`."""
+    app, dead = commands.app, commands.dead
+    records = STAGE_RECORDS.labels(role="orchestrator", lane="commands")
+
+    @app.agent(topic(app, topics.USER_COMMANDS), name="orchestrator.commands")
+    async def command(stream: StreamT[bytes]) -> None:
+        async for events in batches(stream, BATCH):
+            answers: list[Answer | None] = []
+            async with settled(app, commands.profiles) as outgoing:
+                for event in events:
+                    try:
+                        answers.append(commands.take(event, outgoing))
+                        dead.handled(event)
+                    except StoreFailed:
+                        raise
+                    except Exception as error:  # noqa: BLE001  the fault is in the record, or in our code for it
+                        dead.keep(event, type(error).__name__, str(error), outgoing, now=commands.clock())
+            async with settled(app) as outgoing:
+                for partition, user, result in filter(None, answers):
+                    outgoing.add(topics.COMMAND_RESULTS, partition, user, encode(result))
+            records.inc(len(events))
+
+    return command

@@ -1,0 +1,72 @@
+"""A command met where it stands on the log: applied once, answered as often as it is asked."""
+
+from typing import Literal, assert_never
+
+import msgspec
+
+from notify_streams.domain import patch
+from schemas.catalogue import Catalogue
+from schemas.commands import CancelV1, CommandResultV1, FieldError, UserCommand
+from schemas.profiles import Applied, ProfileV1
+
+_KEPT = 32
+_NOT_YET = (FieldError("", "this version cannot cancel: DELETE comes with the stops of a later one"),)
+
+
+def carry_out(
+    profile: ProfileV1, command: UserCommand, user_id: str, catalogue: Catalogue, *, generation: int, offset: int
+) -> tuple[ProfileV1, CommandResultV1]:
+    """The profile after the command of this place on `user-commands`, and what is answered.
+
+    A command that the profile has seen is not applied again: its first answer is repeated.
+    """
+    seen = _seen(profile, generation, offset)
+    if seen is not None:
+        return profile, _result(command, user_id, seen.status, seen.version)
+    status: Literal["applied", "conflict", "invalid"]
+    errors: tuple[FieldError, ...] = ()
+    if isinstance(command, CancelV1):
+        status, errors = "invalid", _NOT_YET
+    else:
+        outcome = patch.apply(profile, command, catalogue)
+        match outcome:
+            case patch.Applied(changed):
+                profile, status = changed, "applied"
+            case patch.Conflict():
+                status = "conflict"
+            case patch.Invalid(found):
+                status, errors = "invalid", found
+            case _:
+                assert_never(outcome)
+    return noted(profile, generation, offset, status), _result(command, user_id, status, profile.version, errors)
+
+
+def reset(profile: ProfileV1, *, generation: int, offset: int) -> ProfileV1:
+    """A null value on the topic: the user is back to defaults, under a new version."""
+    if _seen(profile, generation, offset) is not None:
+        return profile
+    return noted(ProfileV1(version=profile.version + 1, applied=profile.applied), generation, offset, "applied")
+
+
+def noted(profile: ProfileV1, generation: int, offset: int, status: str) -> ProfileV1:
+    """The profile with this command on its list, the oldest of a long list left out."""
+    applied = (*profile.applied[-_KEPT + 1 :], Applied(generation, offset, status, profile.version))
+    return msgspec.structs.replace(profile, applied=applied)
+
+
+def _seen(profile: ProfileV1, generation: int, offset: int) -> Applied | None:
+    for entry in reversed(profile.applied):
+        if entry.generation == generation and entry.offset == offset:
+            return entry
+    oldest = profile.applied[0] if len(profile.applied) == _KEPT else None
+    if oldest is not None and (generation, offset) < (oldest.generation, oldest.offset):
+        return Applied(generation, offset, "applied", profile.version)
+    return None
+
+
+def _result(
+    command: UserCommand, user_id: str, status: str, version: int, errors: tuple[FieldError, ...] = ()
+) -> CommandResultV1:
+    known: Literal["applied", "conflict", "invalid"]
+    known = "conflict" if status == "conflict" else "invalid" if status == "invalid" else "applied"
+    return CommandResultV1(command_id=command.command_id, user_id=user_id, status=known, version=version, errors=errors)

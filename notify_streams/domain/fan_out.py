@@ -1,0 +1,108 @@
+"""What follows from a decision: deliveries, timers, and the decision's own record."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from notify_streams.domain import ids
+from notify_streams.domain.decide import INBOX
+from notify_streams.domain.meeting import origin_of_timer
+from schemas.codec import encode
+from schemas.content import Content
+from schemas.decisions import DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Verdict
+from schemas.deliveries import DeliveryV1
+from schemas.notifications import NotificationV1
+from schemas.profiles import ProfileV1
+from schemas.timers import PutTimerV1
+from schemas.words import Channel
+
+
+def deliveries(
+    notification: NotificationV1, profile: ProfileV1, verdict: Deliver, now: int, revision: int
+) -> Iterator[DeliveryV1]:
+    """One per endpoint, with its address."""
+    content = notification.content or Content()
+    for endpoint_id in verdict.endpoint_ids:
+        address = None if endpoint_id == INBOX else _address(profile, verdict.channel, endpoint_id)
+        yield DeliveryV1(
+            delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
+            notification_id=notification.notification_id,
+            user_id=notification.user_id,
+            type=notification.type,
+            channel=verdict.channel,
+            endpoint_id=endpoint_id,
+            accepted_at=notification.accepted_at,
+            expires_at=notification.expires_at,
+            decided_at=now,
+            lane=notification.lane,
+            revision=revision,
+            profile_version=profile.version,
+            hold_from=verdict.hold_from,
+            due_at=notification.due_at,
+            source=notification.source,
+            tenant=notification.tenant,
+            locale=notification.locale or profile.locale,
+            zone=profile.zone,
+            collapse_key=notification.collapse_key,
+            aggregation_key=notification.aggregation_key,
+            broadcast_id=notification.broadcast_id,
+            replay=notification.replay,
+            traceparent=notification.traceparent,
+            content=content
+            if address is None
+            else Content(payload=content.payload, actor=content.actor, object=content.object, address=address),
+        )
+
+
+def timers(notification: NotificationV1, verdicts: tuple[Verdict, ...], revision: int) -> Iterator[PutTimerV1]:
+    """One per instant at which something is to be decided again; it brings back only the channels that wait."""
+    waiting: dict[int, list[Channel]] = {}
+    for verdict in verdicts:
+        if isinstance(verdict, Defer):
+            waiting.setdefault(verdict.until, []).append(verdict.channel)
+    for until, channels in waiting.items():
+        timer_id = f"decide/{notification.notification_id}/{'+'.join(channels)}"
+        again = msgspec.structs.replace(
+            notification,
+            channels=tuple(channels),
+            revision=revision + 1,
+            due_at=until,
+            origin=origin_of_timer(timer_id, revision + 1),
+        )
+        yield PutTimerV1(
+            timer_id=timer_id,
+            due_at=until,
+            revision=revision + 1,
+            target=f"notifications.{notification.lane}",
+            payload=msgspec.Raw(encode(again)),
+            lane=notification.lane,
+        )
+
+
+def record(
+    notification: NotificationV1,
+    profile: ProfileSlice,
+    state: StateSlice,
+    verdicts: tuple[Verdict, ...],
+    *,
+    now: int,
+    catalogue: str,
+    tzdata: str,
+) -> DecisionV1:
+    """The decision with its exact inputs; the origin, which differs between partition counts, left out."""
+    return DecisionV1(
+        notification=msgspec.structs.replace(notification, origin=""),
+        profile=profile,
+        state=state,
+        now=now,
+        catalogue=catalogue,
+        tzdata=tzdata,
+        verdicts=verdicts,
+    )
+
+
+def _address(profile: ProfileV1, channel: Channel, endpoint_id: str) -> str | None:
+    for endpoint in profile.endpoints:
+        if endpoint.channel == channel and endpoint.endpoint_id == endpoint_id and endpoint.content is not None:
+            return endpoint.content.address
+    return None
