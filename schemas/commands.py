@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from schemas.profiles import Address, Frequency, QuietHours, TimeOfDay
+from schemas.profiles import Address, Frequency, ProfileV1, QuietHours, TimeOfDay
 from schemas.words import Channel
 
 
@@ -76,13 +76,17 @@ class FieldError(msgspec.Struct, frozen=True):
 class CommandResultV1(
     msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="command-result.v1", tag_field="schema"
 ):
-    """Published on `notify.command-results` once the change is acknowledged: it then governs what is accepted later."""
+    """Published on `notify.command-results` once the change is acknowledged: it then governs what is accepted later.
+
+    `profile` is the whole as of `version`, so that every gateway can show it before it is recorded.
+    """
 
     command_id: str
     user_id: str
     status: Literal["applied", "conflict", "invalid"]
     version: int
     errors: tuple[FieldError, ...] = ()
+    profile: ProfileV1 | None = None
 
 
 decode_command = msgspec.json.Decoder(UserCommand).decode
