@@ -1,0 +1,1 @@
+"""Catalogue and templates: what the types are, and what a recipient reads."""
