@@ -72,7 +72,7 @@ def test_a_second_switch_leaves_the_first_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("category", "channel", "on"), itertools.product(("orders", "social"), CHANNELS, (True, False))
+    ("category", "channel", "on"), [*itertools.product(("orders", "social"), CHANNELS, (True, False))]
 )
 def test_every_cell_is_stored_as_written(category: str, channel: Channel, on: bool) -> None:
     """PRF-09."""

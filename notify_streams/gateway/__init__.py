@@ -1,0 +1,1 @@
+"""The HTTP side: events in, status, explanations, inbox and preferences out."""

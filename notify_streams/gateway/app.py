@@ -1,0 +1,136 @@
+"""The gateway put together, and its life from the first request to the last."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+from aiohttp import web
+from redis.asyncio import Redis
+
+from notify_streams.domain.accept import Limits
+from notify_streams.gateway import openapi
+from notify_streams.gateway.auth import Auth, auth_of
+from notify_streams.gateway.commands import Commands
+from notify_streams.gateway.endpoints import Endpoints
+from notify_streams.gateway.events import Events
+from notify_streams.gateway.expendable import Expendable
+from notify_streams.gateway.health import Health
+from notify_streams.gateway.inbox import Inbox
+from notify_streams.gateway.ledger import Ledger, RedisLedger
+from notify_streams.gateway.notifications import Notifications, Told
+from notify_streams.gateway.preferences import PreferencesApi
+from notify_streams.gateway.problems import problems
+from notify_streams.gateway.profiles import Floors, Profiles, RedisShared
+from notify_streams.gateway.publisher import KafkaPublisher, Publisher
+from notify_streams.gateway.rates import Rates
+from notify_streams.gateway.results import KafkaResults, Results
+from notify_streams.ports import InboxStore, RecordStore
+from notify_streams.settings import Settings, seconds
+from schemas.catalogue import Catalogue
+
+log = logging.getLogger(__name__)
+_SHUTDOWN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the routes stand on."""
+
+    auth: Auth
+    catalogue: Catalogue
+    publisher: Publisher
+    results: Results
+    ledger: Ledger
+    profiles: Profiles
+    records: RecordStore
+    inbox: InboxStore
+    status: Told
+    explain: Told
+
+
+def build(
+    settings: Settings,
+    *,
+    catalogue: Catalogue,
+    records: RecordStore,
+    inbox: InboxStore,
+    redis: Redis,
+    status: Told,
+    explain: Told,
+) -> web.Application:
+    """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError."""
+    auth = auth_of(settings)
+    expendable = Expendable(redis, settings.redis)
+    floors = Floors()
+    publisher = KafkaPublisher(settings)
+    results = KafkaResults(settings.kafka, floors.heard)
+    parts = Parts(
+        auth=auth,
+        catalogue=catalogue,
+        publisher=publisher,
+        results=results,
+        ledger=RedisLedger(expendable, settings),
+        profiles=Profiles(records, RedisShared(expendable), floors),
+        records=records,
+        inbox=inbox,
+        status=status,
+        explain=explain,
+    )
+
+    async def connected(_app: web.Application) -> AsyncIterator[None]:
+        publisher.start()
+        results.start()
+        yield
+        await results.close()
+        await publisher.close()
+
+    app = application(settings, parts)
+    app.cleanup_ctx.append(connected)
+    return app
+
+
+def application(settings: Settings, parts: Parts) -> web.Application:
+    """The routes over any parts."""
+    limits = msgspec.convert(msgspec.to_builtins(settings.limits), Limits)
+    commands = Commands(
+        catalogue=parts.catalogue,
+        publisher=parts.publisher,
+        results=parts.results,
+        profiles=parts.profiles,
+        timeout_s=seconds(settings.gateway.command_timeout),
+    )
+    routes = (
+        *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, Rates()).routes(),
+        *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
+        *Inbox(parts.auth, parts.inbox).routes(),
+        *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
+        *Endpoints(parts.auth, parts.profiles, commands).routes(),
+        *Health(parts.auth, parts.publisher, parts.records).routes(),
+    )
+    app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
+    for route in (*routes, openapi.described(routes)):
+        app.router.add_route(route.method, route.path, route.handler)
+    return app
+
+
+async def serve(app: web.Application, settings: Settings, *, stop: asyncio.Event | None = None) -> None:
+    """Serve until SIGTERM, SIGINT or `stop`; then take nothing new, finish what is under way, flush."""
+    stop = stop or asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, stop.set)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.gateway.host, settings.gateway.port)
+        await site.start()
+        log.info("gateway.serves host=%s port=%d", settings.gateway.host, settings.gateway.port)
+        await stop.wait()
+    finally:
+        await runner.cleanup()
+        log.info("gateway.stopped")

@@ -1,0 +1,81 @@
+"""Changes of a profile: a command on the log, its answer from the log."""
+
+import asyncio
+from dataclasses import dataclass
+from uuid import uuid4
+
+from aiohttp import web
+
+from notify_streams.domain import patch
+from notify_streams.gateway.auth import Caller, User
+from notify_streams.gateway.problems import Problem
+from notify_streams.gateway.profiles import Profiles
+from notify_streams.gateway.publisher import Publisher
+from notify_streams.gateway.results import Results
+from notify_streams.streaming import topics
+from schemas.catalogue import Catalogue
+from schemas.codec import encode
+from schemas.commands import CommandResultV1, FieldError, UserCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Gives commands to the orchestrator and waits for what it says."""
+
+    catalogue: Catalogue
+    publisher: Publisher
+    results: Results
+    profiles: Profiles
+    timeout_s: float
+
+    async def give(self, user_id: str, command: UserCommand) -> CommandResultV1 | None:
+        """The answer once the change governs what is accepted later; None when it did not come in time.
+
+        Raises a 422 or 412 problem, and Unavailable when the command is not known to be on the log.
+        """
+        _refuse(patch.check(command, self.catalogue))
+        future = self.results.expect(command.command_id)
+        try:
+            await self.publisher.publish(topics.USER_COMMANDS, user_id.encode(), encode(command))
+            async with asyncio.timeout(self.timeout_s):
+                result = await future
+        except TimeoutError:
+            return None
+        finally:
+            future.cancel()
+        _refuse(result.errors)
+        if result.status == "conflict":
+            detail = f"the version is {result.version}"
+            raise Problem(412, "version_conflict", detail, headers={"ETag": etag(result.version)})
+        await self.profiles.answered(result)
+        return result
+
+
+def _refuse(errors: tuple[FieldError, ...]) -> None:
+    if errors:
+        raise Problem(422, "invalid_command", errors[0].detail, errors=errors)
+
+
+def new_command_id() -> str:
+    """One per request: a repeated request is another command."""
+    return uuid4().hex
+
+
+def by(caller: Caller) -> str:
+    """Who gives the command, as it is recorded."""
+    return patch.BY_USER if isinstance(caller, User) else caller.own_source
+
+
+def etag(version: int) -> str:
+    """A version as a strong entity tag."""
+    return f'"{version}"'
+
+
+def if_match(request: web.Request) -> int | None:
+    """The version that the caller wants to change; None for any. Raises a 412 for a tag that can never match."""
+    text = request.headers.get("If-Match", "*").strip()
+    if text == "*":
+        return None
+    if not text.strip('"').isdecimal():
+        raise Problem(412, "version_conflict", "If-Match holds no version of ours")
+    return int(text.strip('"'))

@@ -1,0 +1,135 @@
+"""Which events were taken under which key, for a day: the same key gives the same answer."""
+
+import asyncio
+from typing import Protocol
+
+import msgspec
+from redis.asyncio import Redis
+
+from notify_streams.gateway.expendable import Expendable
+from notify_streams.settings import Settings, milliseconds, seconds
+from schemas.codec import encode
+
+_PREFIX = "notify:"
+_UNDER_WAY, _UNCONFIRMED, _TAKEN = b"w", b"u", b"t"
+_DIGEST_BYTES = 32
+_GRACE_MS = 5000
+# Claims the key unless somebody holds it or has finished; an unconfirmed one may be tried again with the same body.
+_CLAIM = """
+local v = redis.call('GET', KEYS[1])
+if v and v ~= 'u' .. ARGV[1] then return v end
+redis.call('SET', KEYS[1], 'w' .. ARGV[1], 'PX', ARGV[2])
+return false
+"""
+
+
+class Mine(msgspec.Struct, frozen=True):
+    """Nobody had it: go on."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """It was accepted before, with this answer."""
+
+    answer: bytes
+
+
+class UnderWay(msgspec.Struct, frozen=True):
+    """Somebody is at it just now."""
+
+
+class OtherBody(msgspec.Struct, frozen=True):
+    """The key was used for something else."""
+
+
+Claimed = Mine | Taken | UnderWay | OtherBody
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a notification from its 202 until the recorder has heard of it. `accepted_at` in ms."""
+
+    notification_id: str
+    event_id: str
+    source: str
+    type: str
+    user_id: str
+    accepted_at: int
+
+
+class Ledger(Protocol):
+    """Expendable: every method raises Unavailable, and the caller goes on without."""
+
+    async def claim(self, key: str, digest: bytes) -> Claimed:
+        """Take the key for this request, or learn why not. `digest` is of the body."""
+
+    async def taken(self, key: str, digest: bytes, answer: bytes, marks: tuple[Mark, ...]) -> None:
+        """Keep the answer and the marks."""
+
+    async def unconfirmed(self, key: str, digest: bytes) -> None:
+        """Let the same body be tried again."""
+
+    async def mark(self, notification_id: str) -> Mark | None:
+        """The mark of a notification."""
+
+
+class RedisLedger:
+    """In Redis, one key per event and one per notification."""
+
+    def __init__(self, redis: Expendable, settings: Settings) -> None:
+        self._redis = redis
+        self._keep_s = round(seconds(settings.retention.dedup))
+        self._claim_ms = milliseconds(settings.gateway.delivery_timeout) + _GRACE_MS
+        client: Redis = redis.client
+        self._claim = client.register_script(_CLAIM)
+
+    async def claim(self, key: str, digest: bytes) -> Claimed:
+        """See Ledger."""
+        self._redis.check()
+        found: bytes | None = await self._redis.ask(self._claim(keys=[_event(key)], args=[digest, self._claim_ms]))
+        if found is None:
+            return Mine()
+        if found[1 : 1 + _DIGEST_BYTES] != digest:
+            return OtherBody()
+        return Taken(found[1 + _DIGEST_BYTES :]) if found[:1] == _TAKEN else UnderWay()
+
+    async def taken(self, key: str, digest: bytes, answer: bytes, marks: tuple[Mark, ...]) -> None:
+        """See Ledger."""
+        self._redis.check()
+        pipe = self._redis.client.pipeline(transaction=False)
+        pipe.set(_event(key), _TAKEN + digest + answer, ex=self._keep_s)
+        for mark in marks:
+            pipe.set(_mark(mark.notification_id), encode(mark), ex=self._keep_s)
+        await self._redis.ask(pipe.execute())
+
+    async def unconfirmed(self, key: str, digest: bytes) -> None:
+        """See Ledger."""
+        self._redis.check()
+        await self._redis.ask(self._redis.client.set(_event(key), _UNCONFIRMED + digest, ex=self._keep_s))
+
+    async def mark(self, notification_id: str) -> Mark | None:
+        """See Ledger."""
+        self._redis.check()
+        found = await self._redis.ask(self._redis.client.get(_mark(notification_id)))
+        return None if found is None else _decode_mark(found)
+
+
+async def claim_patiently(ledger: Ledger, key: str, digest: bytes, *, wait_s: float) -> Claimed:
+    """Claim, and while somebody else is at it look again for at most `wait_s`."""
+    loop = asyncio.get_running_loop()
+    until, pause = loop.time() + wait_s, 0.01
+    while True:
+        claimed = await ledger.claim(key, digest)
+        if not isinstance(claimed, UnderWay) or loop.time() >= until:
+            return claimed
+        await asyncio.sleep(min(pause, max(0.0, until - loop.time())))
+        pause = min(pause * 1.5, 0.1)
+
+
+def _event(key: str) -> str:
+    return f"{_PREFIX}event:{key}"
+
+
+def _mark(notification_id: str) -> str:
+    return f"{_PREFIX}mark:{notification_id}"
+
+
+_decode_mark = msgspec.json.Decoder(Mark).decode

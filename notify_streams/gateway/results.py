@@ -1,0 +1,114 @@
+"""The answers to user commands, tailed from every partition of `command-results` by every gateway."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from notify_streams.ports import Unavailable
+from notify_streams.settings import Kafka
+from notify_streams.streaming import topics
+from schemas.commands import CommandResultV1, decode_result
+
+log = logging.getLogger(__name__)
+_BACKOFF_S = 1.0
+
+
+class Results(Protocol):
+    """Where the answers come in."""
+
+    def expect(self, command_id: str) -> asyncio.Future[CommandResultV1]:
+        """What will hold the answer; cancel it to stop waiting. Raises Unavailable while nothing is heard."""
+
+
+class Waiting:
+    """Who waits for which command."""
+
+    def __init__(self, heard: Callable[[CommandResultV1], None]) -> None:
+        self._heard = heard
+        self._waiting: dict[str, asyncio.Future[CommandResultV1]] = {}
+        self.listening = False
+
+    def expect(self, command_id: str) -> asyncio.Future[CommandResultV1]:
+        """See Results."""
+        if not self.listening:
+            raise Unavailable("the answers to commands are not heard yet")
+        future: asyncio.Future[CommandResultV1] = asyncio.get_running_loop().create_future()
+        self._waiting[command_id] = future
+        future.add_done_callback(lambda _: self._waiting.pop(command_id, None))
+        return future
+
+    def take(self, value: bytes | None) -> None:
+        """One record of the topic. What cannot be read is nobody's answer."""
+        try:
+            result = decode_result(value or b"")
+        except msgspec.DecodeError:
+            log.warning("results.undecodable")
+            return
+        self._heard(result)
+        future = self._waiting.get(result.command_id)
+        if future is not None and not future.done():
+            future.set_result(result)
+
+
+class KafkaResults(Waiting):
+    """The tail: no group, from the end, for as long as the gateway runs."""
+
+    def __init__(self, kafka: Kafka, heard: Callable[[CommandResultV1], None]) -> None:
+        super().__init__(heard)
+        self._kafka = kafka
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Listen in the background; `listening` once the ends of the partitions are known."""
+        self._task = asyncio.create_task(self._run(), name="results.tail")
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            consumer = AIOKafkaConsumer(
+                bootstrap_servers=self._kafka.bootstrap,
+                client_id="notify-gateway",
+                enable_auto_commit=False,
+                auto_offset_reset="latest",
+            )
+            try:
+                await consumer.start()
+                await self._tail(consumer)
+            except (KafkaError, OSError, Unavailable) as error:
+                log.warning("results.interrupted reason=%r", error)
+            finally:
+                self.listening = False
+                await consumer.stop()
+            await asyncio.sleep(_BACKOFF_S)
+
+    async def _tail(self, consumer: Any) -> None:
+        topic = self._kafka.prefix + topics.COMMAND_RESULTS
+        partitions = await _partitions_of(consumer, topic)
+        consumer.assign([TopicPartition(topic, number) for number in partitions])
+        await consumer.seek_to_end()
+        for partition in consumer.assignment():
+            await consumer.position(partition)
+        self.listening = True
+        async for record in consumer:
+            self.take(record.value)
+
+
+async def _partitions_of(consumer: Any, topic: str) -> set[int]:
+    """Raises Unavailable as long as the broker has no such topic."""
+    await consumer.topics()
+    partitions: set[int] | None = consumer.partitions_for_topic(topic)
+    if not partitions:
+        raise Unavailable(f"there is no topic {topic}")
+    return partitions
