@@ -22,7 +22,7 @@ def carry_out(
     """
     seen = _seen(profile, generation, offset)
     if seen is not None:
-        return profile, _result(command, user_id, seen.status, seen.version)
+        return profile, _result(command, user_id, seen.status, seen.version, profile)
     status: Literal["applied", "conflict", "invalid"]
     errors: tuple[FieldError, ...] = ()
     if isinstance(command, CancelV1):
@@ -38,7 +38,9 @@ def carry_out(
                 status, errors = "invalid", found
             case _:
                 assert_never(outcome)
-    return noted(profile, generation, offset, status), _result(command, user_id, status, profile.version, errors)
+    return noted(profile, generation, offset, status), _result(
+        command, user_id, status, profile.version, profile, errors
+    )
 
 
 def reset(profile: ProfileV1, *, generation: int, offset: int) -> ProfileV1:
@@ -65,8 +67,16 @@ def _seen(profile: ProfileV1, generation: int, offset: int) -> Applied | None:
 
 
 def _result(
-    command: UserCommand, user_id: str, status: str, version: int, errors: tuple[FieldError, ...] = ()
+    command: UserCommand,
+    user_id: str,
+    status: str,
+    version: int,
+    profile: ProfileV1,
+    errors: tuple[FieldError, ...] = (),
 ) -> CommandResultV1:
     known: Literal["applied", "conflict", "invalid"]
     known = "conflict" if status == "conflict" else "invalid" if status == "invalid" else "applied"
-    return CommandResultV1(command_id=command.command_id, user_id=user_id, status=known, version=version, errors=errors)
+    shown = msgspec.structs.replace(profile, applied=()) if known == "applied" else None
+    return CommandResultV1(
+        command_id=command.command_id, user_id=user_id, status=known, version=version, errors=errors, profile=shown
+    )

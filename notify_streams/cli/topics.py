@@ -1,0 +1,48 @@
+"""`notify topics`: make them, check them."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+import click
+
+from notify_streams.ports import Unavailable
+from notify_streams.settings import load
+
+
+@click.group()
+def topics() -> None:
+    """The topics on the broker."""
+
+
+@topics.command()
+def create() -> None:
+    """Make the topics that are missing; existing ones stay as they are."""
+    from notify_streams.streaming import topics as known
+
+    kafka = load().kafka
+    made = _answered(known.create(kafka, known.all_topics(kafka)))
+    click.echo(f"{len(made)} topics made, {len(known.all_topics(kafka)) - len(made)} were there")
+
+
+@topics.command()
+def check() -> None:
+    """Say what is wrong with the topics; exit code 1 if anything is."""
+    from notify_streams.streaming import topics as known
+
+    kafka = load().kafka
+    faults = _answered(known.check(kafka, known.all_topics(kafka)))
+    for fault in faults:
+        click.echo(fault)
+    if faults:
+        sys.exit(1)
+    click.echo(f"{len(known.all_topics(kafka))} topics as they should be")
+
+
+def _answered(call: Coroutine[Any, Any, list[str]]) -> list[str]:
+    try:
+        return asyncio.run(call)
+    except Unavailable as error:
+        click.echo(f"notify: {error}. Is the broker running? `notify up` starts one.", err=True)
+        sys.exit(1)

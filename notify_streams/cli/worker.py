@@ -1,0 +1,22 @@
+"""`notify worker ROLE`: one worker process."""
+
+import sys
+
+import click
+
+from notify_streams import logs
+from notify_streams.settings import load
+
+
+@click.command()
+@click.argument("role")
+@click.option("--instance", default=0, show_default=True, help="Names the data directory and the group member.")
+def worker(role: str, instance: int) -> None:
+    """Run the agents of one ROLE until SIGTERM. As many processes as partitions allow, each its own --instance."""
+    from notify_streams.bootstrap import ROLES
+    from notify_streams.streaming.worker import run
+
+    if role not in ROLES:
+        raise click.UsageError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
+    logs.configure()
+    sys.exit(run(load(), role, instance, ROLES[role]))

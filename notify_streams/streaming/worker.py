@@ -1,0 +1,122 @@
+"""One worker process from its start to its end."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvloop
+from aiohttp import web
+
+from notify_streams.settings import Settings, seconds
+from notify_streams.streaming import app as apps
+from notify_streams.streaming import health, waiting
+from notify_streams.streaming.app import App
+
+log = logging.getLogger(__name__)
+Prepare = Callable[[Settings, int, health.Health], Awaitable[App]]
+EX_FAILED, EX_USAGE = 1, 2
+
+
+def run(settings: Settings, role: str, instance: int, prepare: Prepare) -> int:
+    """Wait for engines, run the role's app until a signal or a crash, stop it cleanly; the exit code.
+
+    `prepare` opens what the role needs besides Kafka and builds the app; it may wait.
+    """
+    lock = _lock(apps.data_directory(settings, role, instance))
+    if lock is None:
+        log.critical("worker.refused another process runs %s with instance %d", role, instance)
+        return EX_USAGE
+    with lock:
+        return uvloop.run(_run(settings, role, instance, prepare))
+
+
+async def _run(settings: Settings, role: str, instance: int, prepare: Prepare) -> int:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    watched = health.Health(role, seconds(settings.worker.stalled_after))
+    probes = await health.serve(watched, settings.worker.health_host, settings.worker.health_port)
+    log.info("worker.started role=%s instance=%d probes=%s", role, instance, probes.addresses)
+    try:
+        return await _serve(settings, instance, prepare, watched, stopping)
+    except waiting.NotReady as error:
+        log.critical("worker.not_ready %s", error)
+        return EX_FAILED
+    finally:
+        await _close(probes)
+
+
+async def _serve(
+    settings: Settings, instance: int, prepare: Prepare, watched: health.Health, stopping: asyncio.Event
+) -> int:
+    app = await _unless(stopping, _prepared(settings, instance, prepare, watched))
+    if app is None:
+        return 0
+    watched.watch(app)
+    started = asyncio.ensure_future(app.start())
+    ended = asyncio.ensure_future(stopping.wait())
+    crashed = asyncio.ensure_future(app._crashed.wait())
+    try:
+        await asyncio.wait({started, ended, crashed}, return_when=asyncio.FIRST_COMPLETED)
+        if started.done():
+            started.result()
+            await asyncio.wait({ended, crashed}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in (ended, crashed):
+            waiter.cancel()
+        await app.stop()
+        started.cancel()
+    if app.crash_reason is not None:
+        log.critical("worker.crashed", exc_info=app.crash_reason)
+        return EX_FAILED
+    log.info("worker.stopped")
+    return 0
+
+
+async def _prepared(settings: Settings, instance: int, prepare: Prepare, watched: health.Health) -> App:
+    watched.waiting_for = "kafka"
+    await waiting.for_kafka(settings)
+    return await prepare(settings, instance, watched)
+
+
+async def _unless(stopping: asyncio.Event, preparing: Awaitable[App]) -> App | None:
+    """The app, or None when the stop came first."""
+    work, ended = asyncio.ensure_future(preparing), asyncio.ensure_future(stopping.wait())
+    await asyncio.wait({work, ended}, return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    if work.done():
+        return work.result()
+    work.cancel()
+    return None
+
+
+async def _close(probes: web.AppRunner) -> None:
+    await probes.cleanup()
+
+
+class _Lock:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def _lock(directory: Path) -> _Lock | None:
+    """Two processes on one data directory corrupt each other; None when somebody has it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return _Lock(descriptor)
