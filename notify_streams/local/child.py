@@ -13,6 +13,7 @@ from pathlib import Path
 
 _LEASH = (sys.executable, "-I", "-S", str(Path(__file__).with_name("leash.py")))
 _POLL_S = 0.02
+_LONGEST_POLL_S = 0.25
 _LOG_BYTES = 16 * 1024 * 1024
 
 
@@ -73,10 +74,12 @@ class Child:
     async def wait(self, timeout: float) -> bool:
         """True as soon as it has ended, False if it still runs after `timeout` seconds."""
         until = time.monotonic() + timeout
+        pause = _POLL_S
         while self.pid is not None:
             if time.monotonic() >= until:
                 return False
-            await asyncio.sleep(_POLL_S)
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_POLL_S)
         return True
 
     async def stop(self, grace: float) -> None:

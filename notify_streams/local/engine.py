@@ -5,12 +5,14 @@ import signal
 import string
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
 from .child import Child
 from .free_ports import HOST, free_port, is_free
+from .status import State
 
 CONFIGS = Path(__file__).parents[2] / "docker" / "engines"
 _START_S = 90.0
@@ -33,13 +35,19 @@ class Engine(ABC):
     preferred: ClassVar[Mapping[str, int]]
     grace: ClassVar[float] = 20.0
 
-    def __init__(self, state: Path, jars: Path, *, standard_ports: bool = True) -> None:
+    def __init__(
+        self, state: Path, jars: Path, *, standard_ports: bool = True, say: Callable[[str], None] | None = None
+    ) -> None:
         self.home = state / self.name
         self.data = self.home / "data"
         self.jars = jars / self.name / "lib"
         self.ports: dict[str, int] = {}
         self._log = state / "logs" / f"{self.name}.log"
         self._standard_ports = standard_ports
+        self.state: State = "stopped"
+        self.since = datetime.now(UTC)
+        self.starts = 0
+        self._say = say or (lambda _: None)
         self._child: Child | None = None
 
     @abstractmethod
@@ -64,13 +72,18 @@ class Engine(ABC):
         """Start, and wait until it serves. Raises EngineError."""
         if self.pid is not None:
             return
+        began = time.monotonic()
+        self._become("starting")
         for _ in range(_TRIES):
             if not self.ports:
                 self._choose_ports()
             child = await self._spawn()
             if await self._serves(child):
+                self.starts += 1
+                self._become("ready")
+                self._say(f"{self.name} serves on port {self.port}, {time.monotonic() - began:.1f} s after its start")
                 return
-            if all(is_free(port) for port in self.ports.values()):
+            if self.starts or all(is_free(port) for port in self.ports.values()):
                 break
             self.ports = {}  # somebody was quicker to take one of them
         raise EngineError(self._failure(f"ended with exit code {child.exit_code} before it served", child.tail()))
@@ -78,12 +91,24 @@ class Engine(ABC):
     async def stop(self) -> None:
         """Let it write what it holds, then end it."""
         if self._child:
+            self._become("stopping")
             await self._child.stop(self.grace)
+            self._become("stopped")
 
     async def kill(self) -> None:
         """SIGKILL: nothing is written any more."""
         if self._child:
+            self._become("stopped")
             await self._child.kill()
+
+    @property
+    def died(self) -> int | None:
+        """The exit code, if it ended without having been asked to."""
+        return self._child.exit_code if self._child and self.state in ("ready", "waiting") else None
+
+    def await_restart(self) -> None:
+        """It is down, and will be started again."""
+        self._become("waiting")
 
     def pause(self) -> None:
         """SIGSTOP: it is there, but does not answer."""
@@ -102,6 +127,10 @@ class Engine(ABC):
         path = self.home / name
         path.write_text(template.substitute(values, **self.ports))
         return path
+
+    def _become(self, state: State) -> None:
+        self.state = state
+        self.since = datetime.now(UTC)
 
     async def _spawn(self) -> Child:
         try:

@@ -36,12 +36,14 @@ class LocalEngines:
         *,
         fresh: bool = False,
         standard_ports: bool = True,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self.state = state.resolve()
         kinds: dict[EngineName, Callable[..., Engine]] = {"kafka": Kafka, "cassandra": Cassandra, "redis": Redis}
         self._which = [name for name in ENGINES if name in which]
         self._engines: dict[str, Engine] = {
-            name: kind(self.state, jars.resolve(), standard_ports=standard_ports) for name, kind in kinds.items()
+            name: kind(self.state, jars.resolve(), standard_ports=standard_ports, say=say)
+            for name, kind in kinds.items()
         }
         self._fresh = fresh
         self._lock = StateLock(self.state)
@@ -107,6 +109,11 @@ class LocalEngines:
         """Forget all data. Nothing may be running."""
         for name in (*self._engines, _KEPT_APART):
             shutil.rmtree(self.state / name, ignore_errors=True)
+
+    @property
+    def each(self) -> list[Engine]:
+        """The engines themselves, started or not."""
+        return list(self._engines.values())
 
     @property
     def pids(self) -> dict[str, int]:

@@ -1,0 +1,131 @@
+"""`notify up`, `down`, `status`: everything on this machine, in the foreground or behind it."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from notify_streams import settings
+from notify_streams.local import addresses, detached
+from notify_streams.local import status as board
+from notify_streams.local.engine import EngineError
+from notify_streams.local.lock import InUse, owner
+from notify_streams.local.system import Plan, System, UpError
+
+from . import view
+
+
+@click.command()
+@click.option("--only", type=click.Choice(["engines"]), help="Start Kafka, Cassandra and Redis, and nothing else.")
+@click.option("--fresh", is_flag=True, help="Forget all data first: topics, inboxes, facts, tables.")
+@click.option("--no-simulator", is_flag=True, help="Mails go where the settings say, not to the simulator.")
+@click.option("--detach", is_flag=True, help="Run in the background; return when everything is ready.")
+def up(only: str | None, fresh: bool, no_simulator: bool, detach: bool) -> None:
+    """Start the engines, every role and the gateway on this machine. Ctrl-C stops all of it."""
+    plan = _plan(only, fresh, no_simulator)
+    try:
+        if detach:
+            flags = {"--fresh": fresh, "--no-simulator": no_simulator}
+            chosen = [flag for flag, given in flags.items() if given] + (["--only", only] if only else [])
+            _in_background(plan.state, chosen)
+        else:
+            _in_foreground(plan)
+    except (InUse, EngineError, UpError) as error:
+        click.echo(f"notify up: {error}", err=True)
+        sys.exit(1)
+
+
+@click.command()
+def down() -> None:
+    """Stop what `notify up` started here; data and logs stay."""
+    state = _state(settings.load())
+    try:
+        pid = detached.stop(state)
+    except (UpError, OSError) as error:
+        click.echo(f"notify down: {error}", err=True)
+        sys.exit(1)
+    click.echo(f"Stopped process {pid}." if pid else f"Nothing runs in {state}.")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def status(as_json: bool) -> None:
+    """What runs here, and how it does. Exit code 1 if nothing does."""
+    state = _state(settings.load())
+    now = board.read(state)
+    if now is None:
+        click.echo(f"Nothing runs in {state}; `notify up` starts everything.", err=True)
+        sys.exit(1)
+    if as_json:
+        click.echo(msgspec.json.encode(now))
+    else:
+        view.show(now)
+
+
+def _plan(only: str | None, fresh: bool, no_simulator: bool) -> Plan:
+    state = _state(settings.load())
+    if owner(state) is None:
+        addresses.remove(state)  # left by one that was killed: its ports are no preference of anybody
+    found = settings.load()
+    smtp = found.providers.get("smtp")
+    return Plan(
+        state=state,
+        jars=Path(found.local.engines).absolute(),
+        fresh=fresh,
+        engines_only=only == "engines",
+        simulator=not no_simulator,
+        gateway_port=found.gateway.port,
+        smtp_port=(urlsplit(smtp.url).port if smtp else None) or 1025,
+    )
+
+
+def _state(found: settings.Settings) -> Path:
+    return Path(found.local.state).absolute()
+
+
+def _in_background(state: Path, arguments: list[str]) -> None:
+    if pid := owner(state):
+        raise InUse(state, pid)
+    now = detached.start(state, arguments)
+    click.echo(f"{now.sentence()} Process {now.pid}; `notify status` shows it, `notify down` stops it.")
+
+
+def _in_foreground(plan: Plan) -> None:
+    log = plan.state / "logs" / detached.LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if sys.stdout.isatty():
+        logging.basicConfig(filename=log, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+        with view.Live() as live:
+            asyncio.run(_until_told(plan, live.say, live.draw))
+    else:
+        logging.basicConfig(level=logging.CRITICAL)
+        asyncio.run(_until_told(plan, view.say_plainly, view.Transitions().draw))
+
+
+async def _until_told(plan: Plan, say: Callable[[str], None], draw: Callable[[board.Status], None]) -> None:
+    running = asyncio.create_task(System(plan, say=say, draw=draw).run())
+    loop = asyncio.get_running_loop()
+    told = False
+
+    def stop() -> None:
+        nonlocal told
+        if told:
+            os._exit(130)  # the second time means now: the kernel ends all children with this process
+        told = True
+        say("Stopping; once more to kill everything at once.")
+        running.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not told:
+            raise

@@ -1,0 +1,45 @@
+"""Which programs `notify up` runs beside the engines, with their command lines and where their health is asked."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .addresses import Addresses
+from .free_ports import HOST, free_port
+
+ROLES: tuple[str, ...] = ("ingest", "orchestrator", "inbox", "sender-email", "scheduler", "recorder")
+NOTIFY = (sys.executable, "-m", "notify_streams")
+PREPARATIONS = (("topics", "create"), ("schema", "create"))
+
+
+@dataclass(frozen=True)
+class Program:
+    """One process to keep running. Higher tiers stop first, those of one tier together."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    health_url: str = ""
+    tier: int = 1
+
+    @property
+    def metrics_url(self) -> str:
+        """Beside its health."""
+        return self.health_url.removesuffix("/readyz") + "/metrics"
+
+
+def programs(addresses: Addresses, *, roles: Iterable[str] = ROLES, simulator: bool = True) -> list[Program]:
+    """In the order of their start: who takes the mails, who works, who lets events in."""
+    shared = addresses.environment()
+    found = [_worker("simulator", ("providers", "simulate"), shared, tier=0)] if simulator else []
+    found += [_worker(role, ("worker", role), shared, tier=1) for role in roles]
+    if addresses.gateway:
+        url = f"http://{HOST}:{addresses.gateway}/readyz"
+        found.append(Program("gateway", (*NOTIFY, "gateway"), shared, url, tier=2))
+    return found
+
+
+def _worker(name: str, words: tuple[str, ...], shared: Mapping[str, str], *, tier: int) -> Program:
+    port = free_port()
+    env = {**shared, "NOTIFY_WORKER__HEALTH_HOST": HOST, "NOTIFY_WORKER__HEALTH_PORT": str(port)}
+    return Program(name, (*NOTIFY, *words), env, f"http://{HOST}:{port}/readyz", tier)
