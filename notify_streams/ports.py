@@ -11,9 +11,10 @@ from notify_streams.domain.answers import Answer
 from notify_streams.domain.rendered import RenderedEmail, RenderedInbox
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
-from schemas.facts import Fact, InboxFact
+from schemas.facts import Fact
 from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1
+from schemas.words import Channel
 
 
 class Unavailable(RuntimeError):
@@ -106,7 +107,7 @@ class InboxStore(Protocol):
 class RecordStore(Protocol):
     """Facts about notifications, and profiles for reading."""
 
-    async def write(self, facts: Sequence[Fact | InboxFact]) -> None:
+    async def write(self, facts: Sequence[Fact]) -> None:
         """Keep all. Idempotent. Raises Unavailable."""
 
     async def facts(self, notification_id: str) -> Sequence[Fact]:
@@ -117,6 +118,25 @@ class RecordStore(Protocol):
 
     async def profile(self, user_id: str) -> ProfileV1 | None:
         """As last recorded. Raises Unavailable."""
+
+
+class Records(RecordStore, Protocol):
+    """A RecordStore with what the recorder, the command line and erasure need besides."""
+
+    async def facts_of(self, notification_ids: Sequence[str]) -> Mapping[str, Sequence[Fact]]:
+        """The same of many: an entry for each id, empty where nothing is known. Raises Unavailable."""
+
+    async def notifications_of(self, user_id: str) -> Sequence[str]:
+        """The ids of all notifications of a user that were ever decided. Raises Unavailable."""
+
+    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[OutcomeV1]:
+        """Failed deliveries of a span (ms, end excluded), newest first. Raises Unavailable."""
+
+    async def write_catalogues(self, bodies: Mapping[str, bytes]) -> None:
+        """Keep catalogues (JSON) by hash. Raises Unavailable."""
+
+    async def catalogue(self, hash_: str) -> bytes | None:
+        """The catalogue that a decision names. Raises Unavailable."""
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -12,6 +12,12 @@ _COMMANDS = {
     "up": "notify_streams.cli.up:up",
     "down": "notify_streams.cli.up:down",
     "status": "notify_streams.cli.up:status",
+    "worker": "notify_streams.cli.worker:worker",
+    "topics": "notify_streams.cli.topics:topics",
+    "explain": "notify_streams.cli.explain:explain",
+    "inspect": "notify_streams.cli.inspect:inspect",
+    "reconcile": "notify_streams.cli.reconcile:reconcile",
+    "schema": "notify_streams.cli.schema:schema",
 }
 
 

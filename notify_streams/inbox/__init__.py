@@ -1,0 +1,1 @@
+"""Inbox items and headers: one writer, newest first."""

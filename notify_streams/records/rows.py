@@ -1,0 +1,45 @@
+"""How a fact is filed: under which notifications, as which kind, with which key among the facts of its kind."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from schemas.decisions import DecisionV1
+from schemas.facts import Fact, InboxFact
+from schemas.outcomes import OutcomeV1
+
+_DECODERS: dict[str, Callable[[bytes], Fact]] = {
+    "decision": msgspec.json.Decoder(DecisionV1).decode,
+    "outcome": msgspec.json.Decoder(OutcomeV1).decode,
+    "inbox": msgspec.json.Decoder(InboxFact).decode,
+}
+
+
+class Place(msgspec.Struct, frozen=True):
+    """`at` in ms. A repeat of a fact has the same place."""
+
+    notification_ids: Sequence[str]
+    kind: str
+    key: str
+    at: int
+    user_id: str | None = None
+
+
+def place_of(fact: Fact) -> Place:
+    """A digest's outcome is filed under the digest and under each member."""
+    match fact:
+        case DecisionV1():
+            notification = fact.notification
+            key = f"{notification.revision:06d}/{fact.now}"
+            return Place((notification.notification_id,), "decision", key, fact.now, notification.user_id)
+        case OutcomeV1():
+            key = f"{fact.delivery_id}/{fact.attempt:03d}/{fact.state}/{fact.at}"
+            return Place((fact.notification_id, *fact.members), "outcome", key, fact.at)
+        case InboxFact():
+            return Place((fact.notification_id,), "inbox", f"{fact.delivery_id}/{fact.at}", fact.at)
+
+
+def fact_of(kind: str, body: bytes) -> Fact | None:
+    """None for a kind that this version does not know."""
+    decode = _DECODERS.get(kind)
+    return None if decode is None else decode(body)
