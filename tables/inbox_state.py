@@ -17,6 +17,10 @@ class InboxStates(ByEvent):
         value = self.get(partition, of_user(user, b"h"))
         return _NEW if value is None else decode_header(value)
 
+    def knows(self, partition: int, user: bytes, print_: bytes) -> bool:
+        """Whether the item has its sequence already."""
+        return self.get(partition, of_user(user, b"i", print_)) is not None
+
     def add(
         self, partition: int, user: bytes, print_: bytes, expires_at: int, outgoing: Outgoing
     ) -> tuple[int, InboxHeader, bool]:

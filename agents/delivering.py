@@ -1,0 +1,207 @@
+"""What a mail sender does with one batch: gate, claim, render, call in waves, say how it ended."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+from faust.types import EventT
+
+from agents.clock import Clock, wall_clock
+from notify_streams.domain import outcomes
+from notify_streams.domain.answers import Answer, TryLater, Unknown
+from notify_streams.domain.gate import why_not
+from notify_streams.domain.rendered import TemplateFailed
+from notify_streams.domain.retry import RetryPolicy, next_step
+from notify_streams.metrics import BYPASSED, DUPLICATES
+from notify_streams.ports import Claim, DeliveryKeys, Mail, MailProvider, Renderer, Unavailable
+from schemas.deliveries import DeliveryV1
+from schemas.outcomes import OutcomeV1
+from schemas.timers import PutTimerV1
+from schemas.words import Reason
+
+log = logging.getLogger(__name__)
+BATCH_S, HOLD_S, HOLD_STEP_S = 40.0, 15.0, 0.25
+
+
+class Job(msgspec.Struct, eq=False):
+    """One delivery of the batch on its way through; `mail` once it is rendered."""
+
+    event: EventT[bytes]
+    delivery: DeliveryV1
+    mail: Mail | None = None
+
+
+class Results(msgspec.Struct):
+    """What follows from a batch. `dead` are those that used up their attempts, or could not be rendered."""
+
+    outcomes: list[tuple[Job, OutcomeV1]] = []
+    timers: list[tuple[Job, PutTimerV1]] = []
+    dead: list[tuple[Job, OutcomeV1]] = []
+
+
+class Sender:
+    """One per process and channel; its collaborators are ports."""
+
+    def __init__(
+        self,
+        provider: MailProvider,
+        renderer: Renderer,
+        keys: DeliveryKeys,
+        own_memory: DeliveryKeys,
+        policy: RetryPolicy,
+        *,
+        concurrency: int,
+        deliver_only_to: Sequence[str],
+        jitter: Callable[[], float],
+        interrupted: Callable[[], bool],
+        clock: Clock = wall_clock,
+    ) -> None:
+        self.provider, self.renderer, self.policy, self.clock = provider, renderer, policy, clock
+        self._keys, self._own_memory = keys, own_memory
+        self._concurrency, self._deliver_only_to = concurrency, deliver_only_to
+        self._jitter, self._interrupted = jitter, interrupted
+
+    async def work(self, jobs: Sequence[Job], *, hold: bool) -> Results:
+        """Bring every job to an outcome or a timer. `hold`: without Redis wait, rather than go on without it."""
+        results, loop = Results(), asyncio.get_running_loop()
+        deadline = loop.time() + BATCH_S
+        keys, claimed = await self._claimed(self._open(jobs, results), hold, results)
+        waiting = self._rendered(claimed, results)
+        while waiting:
+            if self._interrupted() or loop.time() > deadline:
+                self._postpone(waiting, self.clock(), results)
+                break
+            wave = _wave(waiting, self._concurrency)
+            waiting = [job for job in waiting if job not in wave]
+            try:
+                await self._call(wave, keys, results)
+            except Unavailable:
+                BYPASSED.labels(engine="redis").inc()
+                if hold:
+                    self._postpone([*wave, *waiting], self.clock() + round(HOLD_S * 1000), results)
+                    break
+                keys = self._own_memory
+                await self._call(wave, keys, results)
+        return results
+
+    def _open(self, jobs: Sequence[Job], results: Results) -> list[Job]:
+        """Those that may still be sent; the others end here."""
+        now, open_ = self.clock(), []
+        for job in jobs:
+            reason = why_not(job.delivery, now, self._deliver_only_to)
+            if reason is None:
+                open_.append(job)
+            else:
+                results.outcomes.append((job, outcomes.not_tried(job.delivery, reason, "", now)))
+        return open_
+
+    async def _claimed(self, jobs: list[Job], hold: bool, results: Results) -> tuple[DeliveryKeys, list[Job]]:
+        keys, claims = self._keys, await self._claims(jobs, HOLD_S if hold else 0.0)
+        if claims is None and hold:
+            self._postpone(jobs, self.clock() + round(HOLD_S * 1000), results)
+            return keys, []
+        if claims is None:
+            keys = self._own_memory
+            claims = await keys.claim([job.delivery for job in jobs])
+        mine: list[Job] = []
+        for job, claim in zip(jobs, claims, strict=True):
+            match claim.status:
+                case "mine":
+                    mine.append(job)
+                case "done":
+                    self._repeat(job, claim, results)
+                case "unknown":
+                    self._settle_later(job, claim, results)
+        return keys, mine
+
+    async def _claims(self, jobs: list[Job], patience_s: float) -> Sequence[Claim] | None:
+        """The claims, or None when Redis stays away; every wait ends at once on a stop or a rebalance."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + patience_s
+        while True:
+            try:
+                return await self._keys.claim([job.delivery for job in jobs])
+            except Unavailable:
+                BYPASSED.labels(engine="redis").inc()
+            if loop.time() >= until or self._interrupted():
+                return None
+            await asyncio.sleep(HOLD_STEP_S)
+
+    def _repeat(self, job: Job, claim: Claim, results: Results) -> None:
+        """It has ended before; whoever ended it may not have got to say so."""
+        DUPLICATES.labels(stage=f"sender-{job.delivery.channel}").inc()
+        if claim.outcome is not None:
+            self._follow(job, claim.outcome, results)
+
+    def _settle_later(self, job: Job, claim: Claim, results: Results) -> None:
+        """Somebody called for this very attempt and ended before it learnt the answer."""
+        unknown = Unknown("its process ended during the call")
+        self._follow(job, self._outcome(job, unknown, claim.since), results)
+
+    def _rendered(self, jobs: list[Job], results: Results) -> list[Job]:
+        ready: list[Job] = []
+        for job in jobs:
+            try:
+                rendered, locale = self.renderer.email(job.delivery)
+            except TemplateFailed as error:
+                failed = outcomes.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error), self.clock())
+                results.outcomes.append((job, failed))
+                results.dead.append((job, failed))
+                continue
+            address = "" if job.delivery.content is None else job.delivery.content.address or ""
+            job.mail = Mail(job.delivery.delivery_id, address, rendered, locale)
+            ready.append(job)
+        return ready
+
+    async def _call(self, wave: list[Job], keys: DeliveryKeys, results: Results) -> None:
+        """One round trip to say that we call, the calls at once, one round trip to say how they ended."""
+        allowed = await keys.calling([job.delivery for job in wave], self.clock())
+        called = [job for job, ok in zip(wave, allowed, strict=True) if ok]
+        answers = await asyncio.gather(*(self._ask(job) for job in called))
+        ended = [(job, self._outcome(job, answer, self.clock())) for job, answer in zip(called, answers, strict=True)]
+        for job, outcome in ended:
+            self._follow(job, outcome, results)
+        try:
+            await keys.ended([outcome for _, outcome in ended])
+        except Unavailable:
+            BYPASSED.labels(engine="redis").inc()
+        await self._own_memory.ended([outcome for _, outcome in ended])
+
+    async def _ask(self, job: Job) -> Answer:
+        return await self.provider.send(job.mail) if job.mail is not None else TryLater("not rendered")
+
+    def _outcome(self, job: Job, answer: Answer, now: int) -> OutcomeV1:
+        step = next_step(
+            answer,
+            attempt=job.delivery.attempt,
+            expires_at=job.delivery.expires_at,
+            now=now,
+            jitter=self._jitter(),
+            policy=self.policy,
+            repeatable=self.provider.repeatable,
+        )
+        return outcomes.of_answer(job.delivery, answer, step, self.provider.name, now)
+
+    def _follow(self, job: Job, outcome: OutcomeV1, results: Results) -> None:
+        results.outcomes.append((job, outcome))
+        timer = outcomes.next_attempt(outcome, job.delivery)
+        if timer is not None:
+            results.timers.append((job, timer))
+        if outcome.reason is Reason.ATTEMPTS_EXHAUSTED:
+            results.dead.append((job, outcome))
+
+    def _postpone(self, jobs: Sequence[Job], due_at: int, results: Results) -> None:
+        """Not an attempt: it comes back as it is."""
+        results.timers += [(job, outcomes.postponed(job.delivery, due_at)) for job in jobs]
+
+
+def _wave(jobs: Sequence[Job], size: int) -> list[Job]:
+    """The first job of each user, in order, at most `size`: users in parallel, one user's one after the other."""
+    first: dict[str, Job] = {}
+    for job in jobs:
+        if job.delivery.user_id not in first:
+            if len(first) == size:
+                break
+            first[job.delivery.user_id] = job
+    return list(first.values())

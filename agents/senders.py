@@ -1,0 +1,91 @@
+"""Deliveries of a channel in; calls to its provider, outcomes, retries by timer and dead letters out."""
+
+from faust.types import AgentT, EventT, StreamT
+
+from agents.delivering import Job, Results, Sender
+from notify_streams.metrics import (
+    ATTEMPTS,
+    DELIVERIES,
+    END_TO_END,
+    QUEUE_AGE,
+    STAGE_RECORDS,
+    STAGE_SECONDS,
+)
+from notify_streams.streaming import topics
+from notify_streams.streaming.app import App, topic
+from notify_streams.streaming.batches import batches
+from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.outgoing import Outgoing
+from notify_streams.streaming.settle import settled
+from schemas.codec import encode
+from schemas.deliveries import decode_delivery
+from schemas.outcomes import OutcomeV1
+from schemas.words import Channel, Lane
+
+BATCH = 100
+
+
+def register(app: App, sender: Sender, dead: DeadLetters, *, channel: Channel, lane: Lane) -> AgentT[bytes]:
+    """The agent of one channel and lane. Without Redis HIGH goes on, the other lanes are held."""
+    role = f"sender-{channel}"
+    records, seconds, age = (
+        STAGE_RECORDS.labels(role=role, lane=lane),
+        STAGE_SECONDS.labels(role=role),
+        QUEUE_AGE.labels(role=role, lane=lane),
+    )
+
+    @app.agent(topic(app, topics.deliveries(channel, lane)), name=f"{role}.{lane}")
+    async def send(stream: StreamT[bytes]) -> None:
+        async for events in batches(stream, BATCH):
+            with seconds.time():
+                async with settled(app) as outgoing:
+                    jobs = _jobs(events, dead, outgoing, sender.clock())
+                    results = await sender.work(jobs, hold=lane != "high")
+                    _publish(results, dead, outgoing, sender.clock())
+            _count(results)
+            records.inc(len(events))
+            age.set(sender.clock() / 1000 - events[0].message.timestamp)
+
+    return send
+
+
+def _jobs(events: list[EventT[bytes]], dead: DeadLetters, outgoing: Outgoing, now: int) -> list[Job]:
+    jobs: list[Job] = []
+    for event in events:
+        try:
+            _, _, value = keyed(event)
+            jobs.append(Job(event, decode_delivery(value)))
+            dead.handled(event)
+        except ValueError as error:
+            dead.bury(event, error, outgoing, now=now)
+    return jobs
+
+
+def _publish(results: Results, dead: DeadLetters, outgoing: Outgoing, now: int) -> None:
+    for job, outcome in results.outcomes:
+        message = job.event.message
+        outgoing.add(topics.OUTCOMES, message.partition, message.key, encode(outcome))
+    for job, timer in results.timers:
+        message = job.event.message
+        outgoing.add(topics.TIMERS, message.partition, message.key, encode(timer))
+    for job, outcome in results.dead:
+        reason = outcome.reason.value if outcome.reason is not None else outcome.state
+        dead.keep(job.event, reason, outcome.detail, outgoing, now=now, attempts=outcome.attempt)
+
+
+def _count(results: Results) -> None:
+    for _, outcome in results.outcomes:
+        DELIVERIES.labels(channel=outcome.channel, state=outcome.state).inc()
+        if outcome.attempt:
+            ATTEMPTS.labels(channel=outcome.channel, provider=outcome.provider, outcome=outcome.state).inc()
+    for job, outcome in results.outcomes:
+        if outcome.state == "sent":
+            _observe(job, outcome)
+
+
+def _observe(job: Job, outcome: OutcomeV1) -> None:
+    since = job.delivery.due_at or job.delivery.accepted_at
+    deferred = "no" if job.delivery.due_at is None else "yes"
+    seconds = max(0, outcome.at - since) / 1000
+    END_TO_END.labels(channel=outcome.channel, lane=outcome.lane, deferred=deferred).observe(seconds)

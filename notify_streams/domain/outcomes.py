@@ -1,0 +1,118 @@
+"""From an answer, or from a reason not to ask, to the outcome that is published."""
+
+import msgspec
+
+from notify_streams.domain.answers import Answer, Sent
+from notify_streams.domain.retry import Exhausted, Expire, Fail, Finish, NextStep, RetryAt, SettleAt
+from schemas.codec import encode
+from schemas.deliveries import DeliveryV1
+from schemas.outcomes import OutcomeState, OutcomeV1
+from schemas.timers import PutTimerV1
+from schemas.words import Reason
+
+_ENDED: dict[Reason, OutcomeState] = {
+    Reason.EXPIRED: "expired",
+    Reason.CANCELLED: "cancelled",
+    Reason.GUARDED: "suppressed",
+    Reason.TEMPLATE_FAILED: "failed",
+}
+
+
+def not_tried(delivery: DeliveryV1, reason: Reason, detail: str, now: int) -> OutcomeV1:
+    """Ended without a call to a provider."""
+    return _outcome(delivery, state=_ENDED[reason], at=now, attempt=0, reason=reason, detail=detail)
+
+
+def of_answer(delivery: DeliveryV1, answer: Answer, step: NextStep, provider: str, now: int) -> OutcomeV1:
+    """What attempt `delivery.attempt` led to."""
+    detail = "" if isinstance(answer, Sent) else answer.detail
+    message_id = answer.message_id if isinstance(answer, Sent) else None
+    state, reason, next_at = _meaning(step)
+    return _outcome(
+        delivery,
+        state=state,
+        at=now,
+        attempt=delivery.attempt,
+        provider=provider,
+        provider_message_id=message_id,
+        reason=reason,
+        detail=detail,
+        next_at=next_at,
+    )
+
+
+def next_attempt(outcome: OutcomeV1, delivery: DeliveryV1) -> PutTimerV1 | None:
+    """The timer that brings the delivery back for its next attempt, where there is to be one."""
+    if outcome.next_at is None:
+        return None
+    return postponed(msgspec.structs.replace(delivery, attempt=outcome.attempt + 1), outcome.next_at)
+
+
+def postponed(delivery: DeliveryV1, due_at: int) -> PutTimerV1:
+    """A timer that brings the delivery back as it is: no attempt is counted."""
+    again = msgspec.structs.replace(delivery, due_at=due_at)
+    return PutTimerV1(
+        timer_id=timer_id(delivery),
+        due_at=due_at,
+        revision=delivery.attempt,
+        target=f"deliveries.{delivery.channel}.{delivery.lane}",
+        payload=msgspec.Raw(encode(again)),
+        lane=delivery.lane,
+    )
+
+
+def timer_id(delivery: DeliveryV1) -> str:
+    """One per delivery: a later attempt replaces an earlier one's timer."""
+    return f"retry/{delivery.delivery_id}"
+
+
+def _meaning(step: NextStep) -> tuple[OutcomeState, Reason | None, int | None]:
+    match step:
+        case Finish():
+            return "sent", None, None
+        case Fail(reason):
+            return "failed", reason, None
+        case Exhausted():
+            return "failed", Reason.ATTEMPTS_EXHAUSTED, None
+        case Expire():
+            return "expired", Reason.EXPIRED, None
+        case RetryAt(due_at):
+            return "retrying", Reason.PROVIDER_UNAVAILABLE, due_at
+        case SettleAt(due_at):
+            return "unknown", Reason.UNKNOWN_OUTCOME, due_at
+
+
+def _outcome(
+    delivery: DeliveryV1,
+    *,
+    state: OutcomeState,
+    at: int,
+    attempt: int,
+    provider: str = "",
+    provider_message_id: str | None = None,
+    reason: Reason | None = None,
+    detail: str = "",
+    next_at: int | None = None,
+) -> OutcomeV1:
+    return OutcomeV1(
+        delivery_id=delivery.delivery_id,
+        notification_id=delivery.notification_id,
+        user_id=delivery.user_id,
+        type=delivery.type,
+        channel=delivery.channel,
+        endpoint_id=delivery.endpoint_id,
+        state=state,
+        at=at,
+        attempt=attempt,
+        lane=delivery.lane,
+        provider=provider,
+        provider_message_id=provider_message_id,
+        reason=reason,
+        detail=detail[:500],
+        next_at=next_at,
+        accepted_at=delivery.accepted_at,
+        tenant=delivery.tenant,
+        broadcast_id=delivery.broadcast_id,
+        replay=delivery.replay,
+        members=delivery.members,
+    )

@@ -1,0 +1,67 @@
+"""The live tail of an inbox in Redis: the last changes of a user by sequence, and a message to who listens."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from redis.asyncio import Redis
+
+from notify_streams.metrics import BYPASSED
+from notify_streams.ports import InboxCounts, InboxItem, Unavailable
+from notify_streams.stores.redis import Expendable
+
+KEPT, KEPT_S = 100, 7 * 86400
+
+
+class LiveTail:
+    """Expendable: without Redis a stream says `reset` and its reader lists again."""
+
+    def __init__(self, redis: Expendable) -> None:
+        self._redis = redis
+
+    async def publish(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+        """Add the frames of these items; one round trip. Never raises for an absent Redis."""
+        if not items:
+            return
+        try:
+            await self._redis.call(lambda client: _write(client, items, headers))
+        except Unavailable:
+            BYPASSED.labels(engine="redis").inc()
+
+
+async def _write(client: Redis, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+    pipe: Any = client.pipeline(transaction=False)
+    later = Counter(item.user_id for item in items)
+    for item in items:
+        later[item.user_id] -= 1
+        frame = _frame(item, headers[item.user_id], later[item.user_id])
+        pipe.zadd(tail_key(item.user_id), {frame: item.sequence})
+        pipe.spublish(channel_of(item.user_id), frame)
+    for user in headers:
+        pipe.zremrangebyrank(tail_key(user), 0, -KEPT - 1)
+        pipe.expire(tail_key(user), KEPT_S)
+    await pipe.execute()
+
+
+def tail_key(user_id: str) -> str:
+    """A sorted set of frames by sequence; the braces keep a user's keys on one shard."""
+    return f"tail:{{{user_id}}}"
+
+
+def channel_of(user_id: str) -> str:
+    """The sharded channel on which a user's frames are published."""
+    return f"live:{{{user_id}}}"
+
+
+def _frame(item: InboxItem, after: InboxCounts, later: int) -> bytes:
+    """The `item` frame; `later` new items of the same user follow it within `after`."""
+    return orjson.dumps(
+        {
+            "type": "item",
+            "sequence": item.sequence,
+            "unread": after.unread - later,
+            "unseen": after.unseen - later,
+            "item": {"item_id": str(item.item_id), "type": item.type, "title": item.title, "body": item.body},
+        }
+    )

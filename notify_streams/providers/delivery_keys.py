@@ -1,0 +1,117 @@
+"""Delivery keys in Redis: who may call the provider for a delivery, and how a call ended.
+
+A key's value is `STATE|OWNER|ATTEMPT|SINCE|OUTCOME`. `claimed` may be taken over at once: its holder has not called
+yet, and cannot any more, since `calling` is set only by whoever holds the claim. `calling` of the same attempt says
+that somebody called and never said how it ended. `ended` carries the outcome for 24 hours.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from notify_streams.ports import Claim
+from notify_streams.stores.redis import Expendable
+from schemas.codec import encode
+from schemas.deliveries import DeliveryV1
+from schemas.outcomes import OutcomeV1
+
+_TTL_S = 24 * 3600
+_decode_outcome = msgspec.json.Decoder(OutcomeV1).decode
+_TERMINAL = frozenset({"sent", "failed", "expired", "suppressed", "cancelled"})
+
+_CLAIM = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local attempt = tonumber(ARGV[2 + i])
+  local value = redis.call('GET', key)
+  local answer = 'mine'
+  if value then
+    local state, owner, made, since, outcome = string.match(value, '^(%w+)|([^|]*)|(%d+)|(%d+)|(.*)$')
+    made = tonumber(made)
+    if state == 'final' or (state == 'ended' and made >= attempt) then
+      answer = 'done|' .. outcome
+    elseif state == 'calling' and made == attempt then
+      answer = 'unknown|' .. since
+    elseif state == 'calling' and made > attempt then
+      answer = 'done|'
+    end
+  end
+  if answer == 'mine' then
+    redis.call('SET', key, 'claimed|' .. ARGV[1] .. '|' .. attempt .. '|0|', 'EX', ARGV[2])
+  end
+  answers[i] = answer
+end
+return answers
+"""
+_CALLING = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local mine = 'claimed|' .. ARGV[1] .. '|' .. ARGV[3 + i] .. '|'
+  local value = redis.call('GET', key)
+  if not value or string.sub(value, 1, #mine) == mine then
+    redis.call('SET', key, 'calling|' .. ARGV[1] .. '|' .. ARGV[3 + i] .. '|' .. ARGV[3] .. '|', 'EX', ARGV[2])
+    answers[i] = 1
+  else
+    answers[i] = 0
+  end
+end
+return answers
+"""
+
+
+class RedisDeliveryKeys:
+    """Implements `ports.DeliveryKeys` for one process."""
+
+    def __init__(self, redis: Expendable) -> None:
+        self._redis = redis
+        self.owner = uuid4().hex
+        self._claim = redis.client.register_script(_CLAIM)
+        self._calling = redis.client.register_script(_CALLING)
+
+    async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
+        """See ports.DeliveryKeys."""
+        attempts = [d.attempt for d in deliveries]
+        answers: list[bytes] = await self._run(self._claim, deliveries, [self.owner, _TTL_S, *attempts])
+        return [_claim_of(answer.decode()) for answer in answers]
+
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
+        """See ports.DeliveryKeys."""
+        attempts = [d.attempt for d in deliveries]
+        answers = await self._run(self._calling, deliveries, [self.owner, _TTL_S, now, *attempts])
+        return [answer == 1 for answer in answers]
+
+    async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
+        """See ports.DeliveryKeys."""
+        if not outcomes:
+            return
+
+        async def keep(client: Any) -> None:
+            pipe = client.pipeline(transaction=False)
+            for outcome in outcomes:
+                state = "final" if outcome.state in _TERMINAL else "ended"
+                value = f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
+                pipe.set(key_of(outcome.delivery_id), value, ex=_TTL_S)
+            await pipe.execute()
+
+        await self._redis.call(keep)
+
+    async def _run(self, script: Any, deliveries: Sequence[DeliveryV1], args: list[Any]) -> list[Any]:
+        if not deliveries:
+            return []
+        keys = [key_of(delivery.delivery_id) for delivery in deliveries]
+        answers: list[Any] = await self._redis.call(lambda _: script(keys=keys, args=args))
+        return answers
+
+
+def key_of(delivery_id: str) -> str:
+    """The delivery's key."""
+    return f"delivery:{delivery_id}"
+
+
+def _claim_of(answer: str) -> Claim:
+    status, _, rest = answer.partition("|")
+    if status == "done":
+        return Claim("done", _decode_outcome(rest.encode()) if rest else None)
+    return Claim("unknown", since=int(rest)) if status == "unknown" else Claim("mine")

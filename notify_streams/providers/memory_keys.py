@@ -1,0 +1,47 @@
+"""Delivery keys in this process's memory: for tests, and for HIGH while Redis is away."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from notify_streams.ports import Claim
+from schemas.deliveries import DeliveryV1
+from schemas.outcomes import OutcomeV1
+
+_KEPT = 50_000
+_TERMINAL = frozenset({"sent", "failed", "expired", "suppressed", "cancelled"})
+
+
+class MemoryDeliveryKeys:
+    """Implements `ports.DeliveryKeys`; forgets the oldest beyond 50,000. Knows nothing of other processes."""
+
+    def __init__(self) -> None:
+        self._ended: OrderedDict[str, OutcomeV1] = OrderedDict()
+        self._calling: dict[str, tuple[int, int]] = {}
+
+    async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
+        """See ports.DeliveryKeys."""
+        return [self._claim(delivery) for delivery in deliveries]
+
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
+        """See ports.DeliveryKeys."""
+        free = [self._claim(delivery).status == "mine" for delivery in deliveries]
+        self._calling |= {d.delivery_id: (d.attempt, now) for d, ok in zip(deliveries, free, strict=True) if ok}
+        return free
+
+    async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
+        """See ports.DeliveryKeys."""
+        for outcome in outcomes:
+            self._calling.pop(outcome.delivery_id, None)
+            self._ended[outcome.delivery_id] = outcome
+            self._ended.move_to_end(outcome.delivery_id)
+        while len(self._ended) > _KEPT:
+            self._ended.popitem(last=False)
+
+    def _claim(self, delivery: DeliveryV1) -> Claim:
+        attempt, since = self._calling.get(delivery.delivery_id, (0, 0))
+        if attempt == delivery.attempt:
+            return Claim("unknown", since=since)
+        outcome = self._ended.get(delivery.delivery_id)
+        if outcome is not None and (outcome.state in _TERMINAL or outcome.attempt >= delivery.attempt):
+            return Claim("done", outcome)
+        return Claim("mine")
