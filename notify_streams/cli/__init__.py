@@ -14,10 +14,16 @@ _COMMANDS = {
     "status": "notify_streams.cli.up:status",
     "worker": "notify_streams.cli.worker:worker",
     "topics": "notify_streams.cli.topics:topics",
+    "providers": "notify_streams.cli.providers:providers",
+    "config": "notify_streams.cli.config:config",
     "explain": "notify_streams.cli.explain:explain",
     "inspect": "notify_streams.cli.inspect:inspect",
     "reconcile": "notify_streams.cli.reconcile:reconcile",
     "schema": "notify_streams.cli.schema:schema",
+    "gateway": "notify_streams.cli.gateway:gateway",
+    "keys": "notify_streams.cli.keys:keys",
+    "send": "notify_streams.cli.send:send",
+    "publish": "notify_streams.cli.publish:publish",
 }
 
 

@@ -1,0 +1,123 @@
+"""The HTTP side: what was received, what to answer from now on, and the pages."""
+
+import asyncio
+
+import msgspec
+import orjson
+from aiohttp import web
+
+from notify_streams.providers.simulator import pages
+from notify_streams.providers.simulator.log import Log
+from notify_streams.providers.simulator.script import Rule, Script
+
+_PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+# What a mail may do when it is shown: nothing but look like itself.
+_MAIL_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+
+
+def application(script: Script, log: Log, smtp: asyncio.Server) -> web.Application:
+    """All routes."""
+    served = _Served(script, log, smtp)
+    app = web.Application()
+    app.add_routes(
+        [
+            web.get("/", served.list),
+            web.get("/mail/{n:\\d+}", served.mail),
+            web.get("/mail/{n:\\d+}/html", served.html),
+            web.get("/mail/{n:\\d+}/source", served.source),
+            web.get("/{name:style\\.css|page\\.js}", served.asset),
+            web.get("/log", served.entries),
+            web.delete("/log", served.clear),
+            web.get("/counts", served.counts),
+            web.get("/script", served.rules),
+            web.put("/script", served.put_rule),
+            web.delete("/script", served.clear_rules),
+            web.get("/healthz", served.healthy),
+            web.get("/readyz", served.ready),
+        ]
+    )
+    return app
+
+
+class _Served:
+    def __init__(self, script: Script, log: Log, smtp: asyncio.Server) -> None:
+        self._script = script
+        self._log = log
+        self._smtp = smtp
+
+    async def list(self, request: web.Request) -> web.Response:
+        shown = pages.listing(self._log, request.query.get("q", ""), request.query.get("show", "all"))
+        return _page(shown)
+
+    async def mail(self, request: web.Request) -> web.Response:
+        mail = self._log.mail(int(request.match_info["n"]))
+        return _page(pages.missing(), 404) if mail is None else _page(pages.mail(mail))
+
+    async def html(self, request: web.Request) -> web.Response:
+        mail = self._log.mail(int(request.match_info["n"]))
+        body = "" if mail is None else pages.html_part(mail)
+        return web.Response(text=body, content_type="text/html", headers={"Content-Security-Policy": _MAIL_POLICY})
+
+    async def source(self, request: web.Request) -> web.Response:
+        mail = self._log.mail(int(request.match_info["n"]))
+        if mail is None:
+            raise web.HTTPNotFound
+        text = mail.content.decode("utf-8", "replace")
+        return web.Response(text=text, content_type="text/plain", headers={"X-Content-Type-Options": "nosniff"})
+
+    async def asset(self, request: web.Request) -> web.FileResponse:
+        return web.FileResponse(pages.FOLDER / request.match_info["name"])
+
+    async def entries(self, request: web.Request) -> web.Response:
+        since = request.query.get("since", "0")
+        if not since.isdigit():
+            return _problem("since: expected the number that an earlier answer gave as next")
+        entries, position = self._log.since(int(since))
+        return _json({"entries": entries, "next": position})
+
+    async def clear(self, request: web.Request) -> web.Response:
+        self._log.clear()
+        return web.Response(status=204)
+
+    async def counts(self, request: web.Request) -> web.Response:
+        counts = self._log.counts
+        return _json({name: counts[name] for name in ("accepted", "refused", "dropped")})
+
+    async def rules(self, request: web.Request) -> web.Response:
+        return _json(msgspec.to_builtins(self._script.rules))
+
+    async def put_rule(self, request: web.Request) -> web.Response:
+        try:
+            rule = msgspec.json.decode(await request.read(), type=Rule)
+        except msgspec.DecodeError as error:
+            return _problem(str(error))
+        self._script.put(rule)
+        return _json(msgspec.to_builtins(rule))
+
+    async def clear_rules(self, request: web.Request) -> web.Response:
+        self._script.clear()
+        return web.Response(status=204)
+
+    async def healthy(self, request: web.Request) -> web.Response:
+        return _json({"status": "ok"})
+
+    async def ready(self, request: web.Request) -> web.Response:
+        ready = self._smtp.is_serving()
+        return _json({"status": "ok" if ready else "SMTP does not listen"}, 200 if ready else 503)
+
+
+def _page(text: str, status: int = 200) -> web.Response:
+    headers = {"Content-Security-Policy": _PAGE_POLICY, "Cache-Control": "no-store"}
+    return web.Response(text=text, status=status, content_type="text/html", headers=headers)
+
+
+def _json(value: object, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(value), status=status, content_type="application/json")
+
+
+def _problem(detail: str) -> web.Response:
+    body = orjson.dumps({"title": "Bad request", "status": 400, "detail": detail})
+    return web.Response(body=body, status=400, content_type="application/problem+json")

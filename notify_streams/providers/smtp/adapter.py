@@ -1,0 +1,70 @@
+"""The SMTP provider: a mail in, an answer out."""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+
+import aiosmtplib
+
+from notify_streams import settings
+from notify_streams.domain.answers import Answer, Refused, Sent
+from notify_streams.ports import Mail
+from notify_streams.providers.smtp import payload
+from notify_streams.providers.smtp.conversation import Conversation, Stale
+from notify_streams.providers.smtp.pool import Connection, Pool, client_of
+
+
+@dataclass(frozen=True)
+class SmtpProvider:
+    """Implements `ports.MailProvider`. SMTP knows no idempotency key, so what became of a mail can stay unknown."""
+
+    pool: Pool
+    sender: payload.Sender
+    timeout: float
+    name: str = "smtp"
+    repeatable: bool = False
+
+    @classmethod
+    def of(cls, provider: settings.Provider, channel: settings.Channel, *, name: str = "smtp") -> "SmtpProvider":
+        """From the settings. Raises SettingsError for an address or a sender that is none."""
+        try:
+            sender = payload.sender(provider.sender)
+        except payload.Malformed as error:
+            raise settings.SettingsError(f"providers.{name}.sender: {error}") from error
+        timeout = settings.seconds(channel.attempt_timeout)
+        return cls(Pool(client_of(provider, name, timeout), channel.concurrency), sender, timeout, name)
+
+    async def send(self, mail: Mail) -> Answer:
+        """Hand the mail over. Whatever the server or the network does is an Answer."""
+        try:
+            to = payload.mailbox(mail.address)
+        except payload.Malformed as error:
+            return Refused(str(error))
+        conversation = Conversation(self.sender.address, to, payload.message(mail, self.sender, to))
+        async with self.pool.slots:
+            try:
+                async with asyncio.timeout(self.timeout):
+                    answer = await self._converse(conversation)
+            except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+                return conversation.interrupted(error)
+        return Sent(payload.message_id(mail, self.sender)) if isinstance(answer, Sent) else answer
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self.pool.close()
+
+    async def _converse(self, conversation: Conversation) -> Answer:
+        """Over a kept connection; over a new one where there is none or the server has given it up."""
+        if kept := self.pool.kept():
+            with contextlib.suppress(Stale):
+                return await self._over(kept, conversation, kept=True)
+        return await self._over(await self.pool.opened(), conversation, kept=False)
+
+    async def _over(self, connection: Connection, conversation: Conversation, *, kept: bool) -> Answer:
+        try:
+            answer = await conversation.run(connection.client, kept=kept, clean=connection.clean)
+        except BaseException:
+            connection.client.close()
+            raise
+        self.pool.keep(Connection(connection.client, clean=isinstance(answer, Sent)))
+        return answer

@@ -1,0 +1,94 @@
+"""Connections to one SMTP server: opened when needed, kept open, at most so many at a time."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import aiosmtplib
+
+from notify_streams.settings import Provider, SettingsError
+
+_PORTS = {"smtp": 25, "smtps": 465}
+_GOODBYE_S = 1.0
+
+
+class Connection(NamedTuple):
+    """A client that is connected; `clean` where no half-told mail is to be reset first."""
+
+    client: aiosmtplib.SMTP
+    clean: bool = True
+
+
+class Pool:
+    """Holds the connections that nobody uses just now. Whoever holds one of the `slots` may take or open one."""
+
+    def __init__(self, client: Callable[[], aiosmtplib.SMTP], size: int) -> None:
+        self._client = client
+        self._idle: list[Connection] = []
+        self._hostname: str | None = None  # looked up once: it may take the resolver seconds
+        self.slots = asyncio.Semaphore(size)
+
+    def kept(self) -> Connection | None:
+        """One that is still open, the last used first."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.client.is_connected:
+                return connection
+        return None
+
+    async def opened(self) -> Connection:
+        """A new one, greeted, encrypted and logged in as the settings say. Raises what aiosmtplib raises."""
+        client = self._client()
+        try:
+            await client.connect(local_hostname=self._hostname)
+            self._hostname = client.local_hostname
+            if client.is_ehlo_or_helo_needed:
+                await client.ehlo()
+        except BaseException:
+            client.close()
+            raise
+        return Connection(client)
+
+    def keep(self, connection: Connection) -> None:
+        """For the next mail."""
+        if connection.client.is_connected:
+            self._idle.append(connection)
+
+    async def close(self) -> None:
+        """Say goodbye on all that are kept; one that does not answer is dropped."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(_goodbye(connection.client) for connection in idle))
+
+
+def client_of(provider: Provider, name: str, timeout: float) -> Callable[[], aiosmtplib.SMTP]:
+    """How to reach the provider. Raises SettingsError for an address that is none.
+
+    With credentials, `starttls = "auto"` means always: a password never travels in the clear unless "never" says so.
+    """
+    url = urlsplit(provider.url)
+    if url.scheme not in _PORTS or not url.hostname:
+        raise SettingsError(f"providers.{name}.url: {provider.url!r} is no address such as smtp://mail.example:587")
+    start_tls = {"never": False, "always": True, "auto": True if provider.username else None}[provider.starttls]
+    implicit = url.scheme == "smtps"
+    host, port = url.hostname, url.port or _PORTS[url.scheme]
+
+    def client() -> aiosmtplib.SMTP:
+        return aiosmtplib.SMTP(
+            hostname=host,
+            port=port,
+            username=provider.username or None,
+            password=provider.password or None,
+            use_tls=implicit,
+            start_tls=False if implicit else start_tls,
+            timeout=timeout,
+        )
+
+    return client
+
+
+async def _goodbye(client: aiosmtplib.SMTP) -> None:
+    with contextlib.suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+        await client.quit(timeout=_GOODBYE_S)
+    client.close()
