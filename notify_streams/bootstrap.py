@@ -1,22 +1,40 @@
 """The only place that picks implementations: one straight function per role."""
 
+import random
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from importlib.metadata import version
 
 from agents import commands as command_agent
+from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
 from agents import schedule as schedule_agent
+from agents import senders as sender_agent
+from agents.delivering import Sender
+from notify_streams.content import sources
 from notify_streams.content.catalogue import FileCatalogues
+from notify_streams.content.templates import Templates
 from notify_streams.domain.accept import Limits
-from notify_streams.settings import Settings
+from notify_streams.domain.retry import RetryPolicy
+from notify_streams.inbox.cassandra import CassandraInbox
+from notify_streams.inbox.tail import LiveTail
+from notify_streams.ports import MailProvider, Renderer
+from notify_streams.providers.delivery_keys import RedisDeliveryKeys
+from notify_streams.providers.memory_keys import MemoryDeliveryKeys
+from notify_streams.providers.smtp.adapter import SmtpProvider
+from notify_streams.settings import Settings, SettingsError, milliseconds, seconds
+from notify_streams.stores.cassandra import Session, connect
+from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.health import Health
+from notify_streams.streaming.waiting import patiently
 from schemas.catalogue import Catalogue
 from schemas.words import LANES
+from tables.inbox_state import InboxStates
 from tables.profiles import Profiles
 from tables.timers import Timers
 from tables.user_state import UserStates
@@ -30,7 +48,7 @@ def limits(settings: Settings) -> Limits:
 
 def catalogue(settings: Settings) -> Catalogue:
     """The one in force. Raises SettingsError."""
-    return FileCatalogues.of(settings).load()
+    return content(settings)[0]
 
 
 async def ingest(settings: Settings, instance: int, _: Health) -> App:
@@ -70,11 +88,91 @@ async def scheduler(settings: Settings, instance: int, _: Health) -> App:
     return app
 
 
+async def inbox(settings: Settings, instance: int, health: Health) -> App:
+    """In-app deliveries to Cassandra."""
+    session = await _cassandra(settings, health)
+    app = apps.build(settings, "inbox", instance=instance)
+    app.closers.append(session.close)
+    known, renderer = content(settings)
+    redis = Expendable(settings.redis)
+    app.closers.append(redis.close)
+    role = inbox_agent.Inbox(
+        app,
+        InboxStates(apps.table(app, "inbox_state", topics.INBOX_LOG), app.topic_prefix),
+        await patiently("cassandra", lambda: CassandraInbox.open(session, kept=_days(settings.retention.inbox))),
+        LiveTail(redis),
+        renderer,
+        known,
+        _dead_letters(settings, "inbox"),
+    )
+    for lane in LANES:
+        inbox_agent.register(role, lane=lane)
+    return app
+
+
+async def sender_email(settings: Settings, instance: int, health: Health) -> App:
+    """Mails to their provider. Redis may be away: see agents.delivering."""
+    app = apps.build(settings, "sender-email", instance=instance)
+    channel = settings.channels["email"]
+    renderer = content(settings)[1]
+    health.waiting_for = "partitions"
+    redis, provider = Expendable(settings.redis), mail_provider(settings)
+    app.closers += [provider.close, redis.close]
+    sender = Sender(
+        provider,
+        renderer,
+        RedisDeliveryKeys(redis),
+        MemoryDeliveryKeys(),
+        RetryPolicy(
+            base_ms=milliseconds(channel.retry.base),
+            cap_ms=milliseconds(channel.retry.cap),
+            attempts=channel.retry.attempts,
+            lock_ms=milliseconds(channel.lock),
+        ),
+        concurrency=channel.concurrency,
+        deliver_only_to=settings.deliver_only_to,
+        jitter=random.random,
+        interrupted=lambda: app.should_stop or app.rebalancing,
+    )
+    dead = _dead_letters(settings, "sender-email")
+    for lane in LANES:
+        sender_agent.register(app, sender, dead, channel="email", lane=lane)
+    return app
+
+
 ROLES: dict[str, Callable[[Settings, int, Health], Awaitable[App]]] = {
     "ingest": ingest,
     "orchestrator": orchestrator,
     "scheduler": scheduler,
+    "inbox": inbox,
+    "sender-email": sender_email,
 }
+
+
+def content(settings: Settings) -> tuple[Catalogue, Renderer]:
+    """Catalogue and templates, read once together. Raises SettingsError."""
+    files = FileCatalogues.of(settings)
+    found = sources.read(files.templates)
+    known = files.load_with(found)
+    return known, Templates(found, known)
+
+
+def mail_provider(settings: Settings) -> MailProvider:
+    """The first of `channels.email.providers`. Raises SettingsError for one that this version does not have."""
+    channel = settings.channels["email"]
+    for name in channel.providers:
+        if name == "smtp" and name in settings.providers:
+            return SmtpProvider.of(settings.providers[name], channel, name=name)
+    raise SettingsError(f"channels.email.providers: {list(channel.providers)} has none of: smtp")
+
+
+async def _cassandra(settings: Settings, health: Health) -> Session:
+    health.waiting_for = "cassandra"
+    return await patiently("cassandra", lambda: connect(settings.cassandra))
+
+
+def _days(duration: str) -> timedelta:
+    return timedelta(seconds=seconds(duration))
 
 
 def _dead_letters(settings: Settings, stage: str) -> DeadLetters:

@@ -1,5 +1,6 @@
 """One Faust app per role, always built here: one consumer group, one data directory, the safe settings."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ class App(faust.App):
 
     lease: Lease
     topic_prefix: str
+    closers: list[Callable[[], Awaitable[None]]]  # what the role opened, closed after the app has stopped
 
     @property
     def raw_producer(self) -> AIOKafkaProducer:
@@ -64,6 +66,7 @@ def build(settings: Settings, role: str, *, instance: int = 0, **overrides: Any)
     app = App(f"{kafka.prefix}{role}", **options)
     app.lease = Lease(session)
     app.topic_prefix = kafka.prefix
+    app.closers = []
     return app
 
 

@@ -71,6 +71,8 @@ async def _serve(
             waiter.cancel()
         await app.stop()
         started.cancel()
+        for close in app.closers:
+            await close()
     if app.crash_reason is not None:
         log.critical("worker.crashed", exc_info=app.crash_reason)
         return EX_FAILED
