@@ -19,7 +19,10 @@ async def batches(stream: StreamT[bytes], limit: int) -> AsyncIterator[list[Even
     app, queue = stream.app, channel.queue
     in_flight = app.consumer.unacked
     while not stream.should_stop:
-        events = [await queue.get()]
+        try:
+            events = [await queue.get()]
+        except StopAsyncIteration:  # how a stopping app ends its streams
+            return
         while len(events) < limit and not queue.empty():
             events.append(queue.get_nowait())
         generation = app.consumer_generation_id
