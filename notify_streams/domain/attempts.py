@@ -1,0 +1,148 @@
+"""What the outcomes of one delivery add up to, in whatever order they are met."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from schemas.facts import InboxFact
+from schemas.outcomes import OutcomeState, OutcomeV1
+from schemas.words import Channel, Reason, State
+
+INBOX_PROVIDER = "inbox"
+
+
+class Flag(StrEnum):
+    """What is odd about a status and worth counting."""
+
+    PARTIALLY_SENT = "partially_sent"  # some of its deliveries were sent, others not
+    SENT_TWICE = "sent_twice"
+    REFUSED_TRANSITION = "refused_transition"  # a fact that contradicts the state; it is kept and changes nothing
+    TOO_LATE_TO_STOP = "too_late_to_stop"  # sent, though it was decided meanwhile not to send it
+    REPLACED = "replaced"  # a later decision no longer names this endpoint
+    UNDECIDED = "undecided"  # there are outcomes, but the decision is not recorded (yet)
+
+
+class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One outcome, or the write of an inbox item under `sequence`. Instants in ms."""
+
+    attempt: int
+    at: int
+    state: OutcomeState
+    provider: str = ""
+    provider_message_id: str | None = None
+    reason: Reason | None = None
+    detail: str = ""
+    next_at: int | None = None
+    sequence: int | None = None
+
+
+class DeliveryStatus(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One endpoint. `due_at` is when the next attempt is due; `digest_id` names the digest that spoke for this."""
+
+    delivery_id: str
+    channel: Channel
+    endpoint_id: str
+    state: State
+    reason: Reason | None = None
+    at: int | None = None
+    due_at: int | None = None
+    digest_id: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+
+_PENDING = frozenset({"retrying", "unknown"})
+
+
+def delivery_status(
+    delivery_id: str, channel: Channel, endpoint_id: str, facts: Iterable[OutcomeV1 | InboxFact], *, of: str
+) -> DeliveryStatus:
+    """The status of a delivery of the notification `of`; queued when there are no facts.
+
+    The attempt's number decides before the clock. What was sent stays sent. The first end stands, unless a later
+    attempt opens it again (a redrive).
+    """
+    facts = list(facts)
+    attempts = _attempts(facts)
+    if not attempts:
+        return DeliveryStatus(delivery_id=delivery_id, channel=channel, endpoint_id=endpoint_id, state=State.QUEUED)
+    stands, flags = _standing(_ranked(attempts))
+    unknown = Reason.UNKNOWN_OUTCOME if stands.state == "unknown" else None
+    digests = {f.notification_id for f in facts} - {of}
+    return DeliveryStatus(
+        delivery_id=delivery_id,
+        channel=channel,
+        endpoint_id=endpoint_id,
+        state=State.PENDING if stands.state in _PENDING else State(stands.state),
+        reason=stands.reason or unknown,
+        at=stands.at,
+        due_at=stands.next_at,
+        digest_id=min(digests, default=None),
+        attempts=attempts,
+        flags=tuple(sorted(flags)),
+    )
+
+
+def _attempts(facts: Sequence[OutcomeV1 | InboxFact]) -> tuple[Attempt, ...]:
+    """Each once, by time. An inbox item that was written again is the first write of its sequence."""
+    made, written = set(), dict[int, int]()
+    for fact in facts:
+        match fact:
+            case OutcomeV1():
+                made.add(
+                    Attempt(
+                        attempt=fact.attempt,
+                        at=fact.at,
+                        state=fact.state,
+                        provider=fact.provider,
+                        provider_message_id=fact.provider_message_id,
+                        reason=fact.reason,
+                        detail=fact.detail,
+                        next_at=fact.next_at,
+                    )
+                )
+            case InboxFact():
+                written[fact.sequence] = min(fact.at, written.get(fact.sequence, fact.at))
+    made |= {
+        Attempt(attempt=1, at=at, state="sent", provider=INBOX_PROVIDER, sequence=sequence)
+        for sequence, at in written.items()
+    }
+    return tuple(sorted(made, key=_by_time))
+
+
+def _by_time(attempt: Attempt) -> tuple[object, ...]:
+    return (
+        attempt.at,
+        attempt.attempt,
+        *("" if value is None else str(value) for value in msgspec.structs.astuple(attempt)),
+    )
+
+
+def _ranked(attempts: tuple[Attempt, ...]) -> list[tuple[int, Attempt]]:
+    """By attempt, then time. What ended without a call (0) counts as the last attempt made until then."""
+    ranks = [(a.attempt or max((b.attempt for b in attempts if b.at <= a.at), default=0), a) for a in attempts]
+    return sorted(ranks, key=lambda ranked: (ranked[0], *_by_time(ranked[1])))
+
+
+def _standing(ranked: list[tuple[int, Attempt]]) -> tuple[Attempt, set[Flag]]:
+    """The attempt that says how the delivery stands."""
+    flags: set[Flag] = set()
+    at_rank, stands = ranked[0]
+    for rank, attempt in ranked[1:]:
+        pending = attempt.state in _PENDING
+        if stands.state == "sent":
+            if attempt.state == "sent":
+                flags.add(Flag.SENT_TWICE)
+            elif not pending or rank > at_rank:
+                flags.add(Flag.REFUSED_TRANSITION)
+            continue
+        if attempt.state == "sent":
+            if stands.state not in _PENDING and stands.at >= attempt.at:
+                flags.add(Flag.REFUSED_TRANSITION)
+        elif stands.state not in _PENDING and not (pending and rank > at_rank):
+            if attempt.state != stands.state:
+                flags.add(Flag.REFUSED_TRANSITION)
+            continue
+        at_rank, stands = rank, attempt
+    return stands, flags
