@@ -15,10 +15,12 @@ from notify_streams.settings import Settings, seconds
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import health, waiting
 from notify_streams.streaming.app import App
+from notify_streams.streaming.settle import leave
 
 log = logging.getLogger(__name__)
 Prepare = Callable[[Settings, int, health.Health], Awaitable[App]]
 EX_FAILED, EX_USAGE = 1, 2
+STOP_S = 12.0
 
 
 def run(settings: Settings, role: str, instance: int, prepare: Prepare) -> int:
@@ -69,7 +71,7 @@ async def _serve(
     finally:
         for waiter in (ended, crashed):
             waiter.cancel()
-        await app.stop()
+        await _stopped(app)
         started.cancel()
         for close in app.closers:
             await close()
@@ -78,6 +80,14 @@ async def _serve(
         return EX_FAILED
     log.info("worker.stopped")
     return 0
+
+
+async def _stopped(app: App) -> None:
+    """Finish what is under way and commit; where that cannot be done any more, leave it to the next process."""
+    try:
+        await asyncio.wait_for(app.stop(), STOP_S)
+    except TimeoutError:
+        leave("worker.unstoppable")
 
 
 async def _prepared(settings: Settings, instance: int, prepare: Prepare, watched: health.Health) -> App:
