@@ -5,10 +5,13 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from importlib.metadata import version
 
+import uvloop
+
 from agents import commands as command_agent
 from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
+from agents import recorder as recorder_agent
 from agents import schedule as schedule_agent
 from agents import senders as sender_agent
 from agents.delivering import Sender
@@ -17,12 +20,16 @@ from notify_streams.content.catalogue import FileCatalogues
 from notify_streams.content.templates import Templates
 from notify_streams.domain.accept import Limits
 from notify_streams.domain.retry import RetryPolicy
+from notify_streams.domain.status import fold
+from notify_streams.gateway import app as gateway_app
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
 from notify_streams.ports import MailProvider, Renderer
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.providers.smtp.adapter import SmtpProvider
+from notify_streams.records.cassandra import CassandraRecords
+from notify_streams.records.explain import explain
 from notify_streams.settings import Settings, SettingsError, milliseconds, seconds
 from notify_streams.stores.cassandra import Session, connect
 from notify_streams.stores.redis import Expendable
@@ -140,12 +147,49 @@ async def sender_email(settings: Settings, instance: int, health: Health) -> App
     return app
 
 
+async def recorder(settings: Settings, instance: int, health: Health) -> App:
+    """Facts to Cassandra."""
+    session = await _cassandra(settings, health)
+    app = apps.build(settings, "recorder", instance=instance)
+    app.closers.append(session.close)
+    records = await patiently("cassandra", lambda: CassandraRecords.open(session))
+    recorder_agent.register(recorder_agent.Recorder(app, records, _dead_letters(settings, "recorder")))
+    return app
+
+
+def gateway(settings: Settings) -> None:
+    """Serve HTTP until SIGTERM."""
+    uvloop.run(_gateway(settings))
+
+
+async def _gateway(settings: Settings) -> None:
+    session = await patiently("cassandra", lambda: connect(settings.cassandra))
+    redis = Expendable(settings.redis)
+    try:
+        app = gateway_app.build(
+            settings,
+            catalogue=catalogue(settings),
+            records=await patiently("cassandra", lambda: CassandraRecords.open(session)),
+            inbox=await patiently(
+                "cassandra", lambda: CassandraInbox.open(session, kept=_days(settings.retention.inbox))
+            ),
+            redis=redis.client,
+            status=fold,
+            explain=explain,
+        )
+        await gateway_app.serve(app, settings)
+    finally:
+        await redis.close()
+        await session.close()
+
+
 ROLES: dict[str, Callable[[Settings, int, Health], Awaitable[App]]] = {
     "ingest": ingest,
     "orchestrator": orchestrator,
     "scheduler": scheduler,
     "inbox": inbox,
     "sender-email": sender_email,
+    "recorder": recorder,
 }
 
 
