@@ -4,6 +4,7 @@ import email
 import email.policy
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -83,6 +84,7 @@ def _parsed(mail: Mail) -> EmailMessage:
     return email.message_from_bytes(mail.content, policy=email.policy.default)
 
 
+@lru_cache(KEPT)
 def _subject(mail: Mail) -> str:
     head = mail.content[: mail.content.find(b"\r\n\r\n") + 2]
     parsed = email.message_from_bytes(head, policy=email.policy.default)
