@@ -109,7 +109,7 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Inbox(parts.auth, parts.inbox).routes(),
         *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
         *Endpoints(parts.auth, parts.profiles, commands).routes(),
-        *Health(parts.auth, parts.publisher, parts.records).routes(),
+        *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
     for route in (*routes, openapi.described(routes)):

@@ -1,6 +1,5 @@
 """POST /v1/events: checked by the code that ingest uses, in the log before the 202."""
 
-import asyncio
 from dataclasses import dataclass
 from time import monotonic, time
 
@@ -128,7 +127,7 @@ class Events:
             await self.publisher.publish(
                 topics.events(accepted.lane), user, envelope.value, tuple(envelope.headers.items())
             )
-        except (Unavailable, asyncio.CancelledError):
+        except BaseException:  # whatever ended it, the same key must stay usable
             metrics.EVENTS.labels("unconfirmed").inc()
             if checked:
                 await self._forget(identity, digest)

@@ -11,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from notify_streams.gateway.auth import Auth
 from notify_streams.gateway.publisher import Publisher
+from notify_streams.gateway.results import Results
 from notify_streams.gateway.routes import Route, json_response
 from notify_streams.ports import RecordStore, Unavailable
 from schemas.codec import encode
@@ -30,6 +31,7 @@ class Health:
     auth: Auth
     publisher: Publisher
     records: RecordStore
+    results: Results
 
     def routes(self) -> tuple[Route, ...]:
         """Three of them."""
@@ -66,11 +68,16 @@ class Health:
     async def readyz(self, _request: web.Request) -> web.Response:
         """503 while Kafka or Cassandra does not answer. Redis may be away."""
         kafka, cassandra = await asyncio.gather(
-            _state_of(self.publisher.probe()), _state_of(self.records.profile("readyz"))
+            _state_of(self._probe_kafka()), _state_of(self.records.profile("readyz"))
         )
         engines = {"kafka": kafka, "cassandra": cassandra}
         ready = kafka == cassandra == "ok"
         return json_response(encode(Ready(ready, engines)), status=200 if ready else 503)
+
+    async def _probe_kafka(self) -> None:
+        await self.publisher.probe()
+        if not self.results.listening:
+            raise Unavailable("the answers to commands are not heard yet")
 
     async def metrics(self, request: web.Request) -> web.Response:
         """What Prometheus scrapes, with an operator's key."""

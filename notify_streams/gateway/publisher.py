@@ -53,7 +53,7 @@ class KafkaPublisher:
             raise Unavailable("no connection to the broker yet")
         try:
             async with asyncio.timeout(self._timeout_s):
-                await (await producer.send(self._kafka.prefix + topic, value, key, headers=headers))
+                await (await producer.send(self._kafka.prefix + topic, value, key, headers=list(headers)))
         except TimeoutError:
             raise Unavailable(f"the broker did not acknowledge within {self._timeout_s} s") from None
         except KafkaError as error:

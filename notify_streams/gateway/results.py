@@ -16,11 +16,15 @@ from notify_streams.streaming import topics
 from schemas.commands import CommandResultV1, decode_result
 
 log = logging.getLogger(__name__)
-_BACKOFF_S = 1.0
+_BACKOFF_S, _ENDS_S = 1.0, 10.0
 
 
 class Results(Protocol):
     """Where the answers come in."""
+
+    @property
+    def listening(self) -> bool:
+        """Whether an answer given from now on is heard."""
 
     def expect(self, command_id: str) -> asyncio.Future[CommandResultV1]:
         """What will hold the answer; cancel it to stop waiting. Raises Unavailable while nothing is heard."""
@@ -86,7 +90,7 @@ class KafkaResults(Waiting):
             try:
                 await consumer.start()
                 await self._tail(consumer)
-            except (KafkaError, OSError, Unavailable) as error:
+            except (KafkaError, OSError, TimeoutError) as error:
                 log.warning("results.interrupted reason=%r", error)
             finally:
                 self.listening = False
@@ -95,20 +99,11 @@ class KafkaResults(Waiting):
 
     async def _tail(self, consumer: Any) -> None:
         topic = self._kafka.prefix + topics.COMMAND_RESULTS
-        partitions = await _partitions_of(consumer, topic)
-        consumer.assign([TopicPartition(topic, number) for number in partitions])
-        await consumer.seek_to_end()
-        for partition in consumer.assignment():
-            await consumer.position(partition)
+        consumer.assign([TopicPartition(topic, number) for number in range(self._kafka.partitions)])
+        async with asyncio.timeout(_ENDS_S):
+            await consumer.seek_to_end()
+            for partition in consumer.assignment():
+                await consumer.position(partition)
         self.listening = True
         async for record in consumer:
             self.take(record.value)
-
-
-async def _partitions_of(consumer: Any, topic: str) -> set[int]:
-    """Raises Unavailable as long as the broker has no such topic."""
-    await consumer.topics()
-    partitions: set[int] | None = consumer.partitions_for_topic(topic)
-    if not partitions:
-        raise Unavailable(f"there is no topic {topic}")
-    return partitions

@@ -1,0 +1,72 @@
+"""`notify keys`: who may call the gateway."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from notify_streams.gateway import keys as ring
+from notify_streams.gateway.keys import Key, Role
+from notify_streams.settings import load
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@click.group()
+def keys() -> None:
+    """Keys of producers, services and operators. A running gateway notices changes by itself."""
+
+
+@keys.command()
+@click.argument("name")
+@click.option("--role", type=click.Choice(["producer", "service", "operator"]), required=True)
+@click.option("--source", "sources", multiple=True, help="Glob of CloudEvents sources it may name; all when left out.")
+@click.option("--type", "types", multiple=True, help="Glob of notification types it may publish; all when left out.")
+@click.option("--rate", default=1000, show_default=True, type=click.IntRange(1), help="Events a second.")
+def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ...], rate: int) -> None:
+    """Make a key called NAME and print it, this once."""
+    if not _NAME.fullmatch(name):
+        raise click.UsageError("NAME has 1 to 64 letters, digits, dots, dashes and underscores")
+    secret, path = ring.new_secret(), _path()
+    key = Key(
+        name=name,
+        role=role,
+        hash="",
+        sources=sources or ("*",),
+        types=types or ("*",),
+        rate=rate,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    ring.create(path, key, secret)
+    click.echo(f"{role} key {name} is in {path}, hashed; this is the only time it is shown:", err=True)
+    click.echo(secret)
+
+
+@keys.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array.")
+def list_(as_json: bool) -> None:
+    """Show the keys, never their secrets."""
+    known = ring.read(_path())
+    if as_json:
+        fields = ("name", "role", "sources", "types", "rate", "created_at")
+        click.echo(json.dumps([{field: getattr(key, field) for field in fields} for key in known]))
+        return
+    for key in known:
+        may = f"sources {' '.join(key.sources)}, types {' '.join(key.types)}, {key.rate}/s"
+        click.echo(
+            f"{key.name:<24} {key.role:<9} {key.created_at:<26} {may if key.role == 'producer' else ''}".rstrip()
+        )
+
+
+@keys.command()
+@click.argument("name")
+def revoke(name: str) -> None:
+    """Take the key called NAME out; it stops working at once."""
+    ring.revoke(_path(), name)
+    click.echo(f"{name} is revoked", err=True)
+
+
+def _path() -> Path:
+    return Path(load().auth.keys_file)

@@ -1,0 +1,244 @@
+"""The gateway on parts in memory, served on a real socket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+import jwt
+import msgspec
+from aiohttp.test_utils import TestClient, TestServer
+
+from notify_streams.domain.commands import carry_out
+from notify_streams.gateway import keys
+from notify_streams.gateway.app import Parts, application
+from notify_streams.gateway.auth import auth_of
+from notify_streams.gateway.keys import Key, Role
+from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
+from notify_streams.gateway.profiles import Floors, Known, Profiles
+from notify_streams.gateway.publisher import Headers
+from notify_streams.gateway.results import Waiting
+from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
+from notify_streams.settings import Auth, Gateway, Settings
+from schemas.catalogue import Catalogue, Category, NotificationType
+from schemas.codec import encode
+from schemas.commands import decode_command
+from schemas.facts import Fact
+from schemas.profiles import NOBODY, ProfileV1
+from schemas.words import Channel
+
+SECRET = "a secret of at least thirty-two bytes"
+CATALOGUE = Catalogue(
+    hash="h",
+    channels=("inapp", "email"),
+    fallback_locale="en",
+    types={
+        "order.confirmed": NotificationType(category="orders", channels=("inapp", "email"), required=("order",)),
+        "auth.otp": NotificationType(category="security", channels=("email",), priority="high", mandatory=True),
+        "marketing.campaign": NotificationType(category="marketing", channels=("email",), priority="low"),
+    },
+    categories={"orders": Category(), "security": Category(), "marketing": Category()},
+)
+
+
+@dataclass
+class Orchestrator:
+    """Takes what is published, and answers commands as the real one does."""
+
+    answers: Waiting
+    published: list[tuple[str, bytes, bytes, Headers]] = field(default_factory=list)
+    profiles: dict[str, ProfileV1] = field(default_factory=dict)
+    away: bool = False
+    silent: bool = False
+    hold: asyncio.Event | None = None
+
+    async def publish(self, topic: str, key: bytes, value: bytes, headers: Headers = ()) -> None:
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.away:
+            raise Unavailable("the broker is away")
+        self.published.append((topic, key, value, headers))
+        if topic == "user-commands" and not self.silent:
+            self._carry_out(key.decode(), value)
+
+    async def probe(self) -> None:
+        if self.away:
+            raise Unavailable("the broker is away")
+
+    def _carry_out(self, user_id: str, value: bytes) -> None:
+        before = self.profiles.get(user_id, NOBODY)
+        place = {"generation": 1, "offset": len(self.published)}
+        after, result = carry_out(before, decode_command(value), user_id, CATALOGUE, **place)
+        self.profiles[user_id] = after
+        self.answers.take(encode(msgspec.structs.replace(result, profile=after)))
+
+
+@dataclass
+class MemoryLedger:
+    """One dictionary."""
+
+    entries: dict[str, tuple[str, bytes, bytes]] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    away: bool = False
+
+    async def claim(self, key: str, digest: bytes) -> Claimed:
+        self._check()
+        state, known, answer = self.entries.get(key, ("free", digest, b""))
+        if known != digest:
+            return OtherBody()
+        if state == "under way":
+            return UnderWay()
+        if state == "taken":
+            return Taken(answer)
+        self.entries[key] = ("under way", digest, b"")
+        return Mine()
+
+    async def taken(self, key: str, digest: bytes, answer: bytes, marks: tuple[Mark, ...]) -> None:
+        self._check()
+        self.entries[key] = ("taken", digest, answer)
+        self.marks.update({mark.notification_id: mark for mark in marks})
+
+    async def unconfirmed(self, key: str, digest: bytes) -> None:
+        self._check()
+        self.entries[key] = ("free", digest, b"")
+
+    async def mark(self, notification_id: str) -> Mark | None:
+        self._check()
+        return self.marks.get(notification_id)
+
+    async def read(self, user_id: str) -> Known | None:
+        self._check()
+        return None
+
+    async def tell(self, user_id: str, known: Known) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        if self.away:
+            raise Unavailable("Redis is away")
+
+
+@dataclass
+class Store:
+    """Facts, profiles and inboxes, as given."""
+
+    known: dict[str, list[Fact]] = field(default_factory=dict)
+    recorded: dict[str, ProfileV1] = field(default_factory=dict)
+    items: list[InboxItem] = field(default_factory=list)
+    header: InboxCounts = field(default_factory=InboxCounts)
+    away: bool = False
+
+    async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+        self.items.extend(items)
+
+    async def facts(self, notification_id: str) -> Sequence[Fact]:
+        self._check()
+        return self.known.get(notification_id, [])
+
+    async def profile(self, user_id: str) -> ProfileV1 | None:
+        self._check()
+        return self.recorded.get(user_id)
+
+    async def page(self, user_id: str, *, before: UUID | None, limit: int, now: datetime) -> Sequence[InboxItem]:
+        self._check()
+        mine = [item for item in self.items if item.user_id == user_id]
+        if before is not None:
+            mine = mine[[item.item_id for item in mine].index(before) + 1 :]
+        return mine[:limit]
+
+    async def counts(self, user_id: str) -> InboxCounts:
+        self._check()
+        return self.header
+
+    def _check(self) -> None:
+        if self.away:
+            raise Unavailable("Cassandra is away")
+
+
+@dataclass
+class Bench:
+    """A served gateway and everything around it."""
+
+    client: TestClient[Any, Any]
+    orchestrator: Orchestrator
+    ledger: MemoryLedger
+    store: Store
+    settings: Settings
+
+    def key(self, role: Role = "producer", **fields: Any) -> dict[str, str]:
+        """A header with a new key of this role."""
+        secret = keys.new_secret()
+        name = fields.pop("name", f"{role}-{secret[3:9]}")
+        path = Path(self.settings.auth.keys_file)
+        keys.create(path, Key(name=name, role=role, hash="", **fields), secret)
+        return {"Authorization": f"Bearer {secret}"}
+
+    def user(self, user_id: str, *, minutes: int = 5, secret: str = SECRET, **claims: Any) -> dict[str, str]:
+        """A header with a user's token."""
+        expires = datetime.now(UTC) + timedelta(minutes=minutes)
+        return {"Authorization": "Bearer " + jwt.encode({"sub": user_id, "exp": expires, **claims}, secret, "HS256")}
+
+    async def json(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """Status and body."""
+        async with self.client.request(method, path, **options) as response:
+            return response.status, await response.json(content_type=None)
+
+
+@asynccontextmanager
+async def a_bench(directory: Path, *, command_timeout: str = "2s", limits: Any = None) -> AsyncIterator[Bench]:
+    """Everything in memory but the socket and the keys file."""
+    settings = Settings(
+        auth=Auth(keys_file=str(directory / "keys.json"), jwt_secret=SECRET),
+        gateway=Gateway(command_timeout=command_timeout),
+        **({"limits": limits} if limits else {}),
+    )
+    ledger, store, floors = MemoryLedger(), Store(), Floors()
+    answers = Waiting(floors.heard)
+    answers.listening = True
+    orchestrator, records = Orchestrator(answers), cast(RecordStore, store)
+    parts = Parts(
+        auth=auth_of(settings),
+        catalogue=CATALOGUE,
+        publisher=orchestrator,
+        results=answers,
+        ledger=ledger,
+        profiles=Profiles(records, ledger, floors),
+        records=records,
+        inbox=store,
+        status=lambda notification_id, facts: {"notification_id": notification_id, "facts": len(facts)},
+        explain=lambda notification_id, facts: {"notification_id": notification_id, "decisions": len(facts)},
+    )
+    async with TestClient(TestServer(application(settings, parts))) as client:
+        yield Bench(client, orchestrator, ledger, store, settings)
+
+
+def an_event(**fields: Any) -> dict[str, Any]:
+    """A CloudEvent that is taken."""
+    return {
+        "specversion": "1.0",
+        "id": "order-1",
+        "source": "/shop/orders",
+        "type": "order.confirmed",
+        "data": {"recipients": ["ann"], "payload": {"order": "1"}},
+        **fields,
+    }
+
+
+def an_item(number: int, *, read: bool = False, user_id: str = "ann", channel: Channel = "inapp") -> InboxItem:
+    """Numbered from the newest."""
+    return InboxItem(
+        user_id=user_id,
+        item_id=UUID(int=number),
+        notification_id=f"n-{number}",
+        type="order.confirmed",
+        category="orders",
+        accepted_at=1_790_000_000_000 - number,
+        sequence=100 - number,
+        title=f"{channel} {number}",
+        payload=b'{"id":9007199254740993,"big":18446744073709551616,"amount":0.1}',
+        read=read,
+    )
