@@ -62,6 +62,9 @@ class Orchestrator:
         """Decide one notification. No await: other lanes and batches must not see a user's state half way."""
         partition, user, value = keyed(event)
         notification = decode_notification(value)
+        type_ = self.catalogue.types.get(notification.type)
+        if type_ is None:
+            raise ValueError(f"$.type: the catalogue has no type {notification.type!r} any more")
         state, profile = self.states.load(partition, user), self.profiles.load(partition, user)
         met = meeting.meet(state, notification, profile.version, self.clock())
         if met.sighting is Sighting.DUPLICATE:
@@ -69,7 +72,7 @@ class Orchestrator:
             return
         if met.channels != notification.channels or met.revision != notification.revision:
             notification = msgspec.structs.replace(notification, channels=met.channels, revision=met.revision)
-        seen_of_profile = slice_of(profile, notification, self.catalogue.types[notification.type])
+        seen_of_profile = slice_of(profile, notification, type_)
         seen_of_state = meeting.slice_of(state, notification)
         verdicts = decide(notification, seen_of_profile, seen_of_state, self.catalogue, met.now)
         after = meeting.leave(state, notification, met, profile.version, verdicts)

@@ -1,5 +1,6 @@
 """Deliveries of a channel in; calls to its provider, outcomes, retries by timer and dead letters out."""
 
+import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.delivering import Job, Results, Sender
@@ -57,7 +58,7 @@ def _jobs(events: list[EventT[bytes]], dead: DeadLetters, outgoing: Outgoing, no
             _, _, value = keyed(event)
             jobs.append(Job(event, decode_delivery(value)))
             dead.handled(event)
-        except ValueError as error:
+        except (ValueError, msgspec.MsgspecError) as error:
             dead.bury(event, error, outgoing, now=now)
     return jobs
 
