@@ -17,11 +17,11 @@ from notify_streams.gateway.auth import Auth, auth_of
 from notify_streams.gateway.commands import Commands
 from notify_streams.gateway.endpoints import Endpoints
 from notify_streams.gateway.events import Events
-from notify_streams.gateway.expendable import Expendable
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
 from notify_streams.gateway.ledger import Ledger, RedisLedger
 from notify_streams.gateway.notifications import Notifications, Told
+from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.gateway.preferences import PreferencesApi
 from notify_streams.gateway.problems import problems
 from notify_streams.gateway.profiles import Floors, Profiles, RedisShared
@@ -64,7 +64,7 @@ def build(
 ) -> web.Application:
     """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError."""
     auth = auth_of(settings)
-    expendable = Expendable(redis, settings.redis)
+    pipelined = Pipelined(redis, settings.redis)
     floors = Floors()
     publisher = KafkaPublisher(settings)
     results = KafkaResults(settings.kafka, floors.heard)
@@ -73,8 +73,8 @@ def build(
         catalogue=catalogue,
         publisher=publisher,
         results=results,
-        ledger=RedisLedger(expendable, settings),
-        profiles=Profiles(records, RedisShared(expendable), floors),
+        ledger=RedisLedger(pipelined, settings),
+        profiles=Profiles(records, RedisShared(pipelined), floors),
         records=records,
         inbox=inbox,
         status=status,

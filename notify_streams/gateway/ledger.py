@@ -4,9 +4,8 @@ import asyncio
 from typing import Protocol
 
 import msgspec
-from redis.asyncio import Redis
 
-from notify_streams.gateway.expendable import Expendable
+from notify_streams.gateway.pipelined import Command, Pipelined
 from notify_streams.settings import Settings, milliseconds, seconds
 from schemas.codec import encode
 
@@ -14,13 +13,6 @@ _PREFIX = "notify:"
 _UNDER_WAY, _UNCONFIRMED, _TAKEN = b"w", b"u", b"t"
 _DIGEST_BYTES = 32
 _GRACE_MS = 5000
-# Claims the key unless somebody holds it or has finished; an unconfirmed one may be tried again with the same body.
-_CLAIM = """
-local v = redis.call('GET', KEYS[1])
-if v and v ~= 'u' .. ARGV[1] then return v end
-redis.call('SET', KEYS[1], 'w' .. ARGV[1], 'PX', ARGV[2])
-return false
-"""
 
 
 class Mine(msgspec.Struct, frozen=True):
@@ -74,42 +66,42 @@ class Ledger(Protocol):
 class RedisLedger:
     """In Redis, one key per event and one per notification."""
 
-    def __init__(self, redis: Expendable, settings: Settings) -> None:
+    def __init__(self, redis: Pipelined, settings: Settings) -> None:
         self._redis = redis
         self._keep_s = round(seconds(settings.retention.dedup))
         self._claim_ms = milliseconds(settings.gateway.delivery_timeout) + _GRACE_MS
-        client: Redis = redis.client
-        self._claim = client.register_script(_CLAIM)
 
     async def claim(self, key: str, digest: bytes) -> Claimed:
-        """See Ledger."""
-        self._redis.check()
-        found: bytes | None = await self._redis.ask(self._claim(keys=[_event(key)], args=[digest, self._claim_ms]))
+        """See Ledger. Two may take up an unconfirmed event at once: both get the same answer."""
+        name, claim = _event(key), _UNDER_WAY + digest
+        (found,) = await self._redis.ask(lambda pipe: pipe.set(name, claim, nx=True, get=True, px=self._claim_ms))
         if found is None:
             return Mine()
         if found[1 : 1 + _DIGEST_BYTES] != digest:
             return OtherBody()
+        if found[:1] == _UNCONFIRMED:
+            await self._redis.ask(lambda pipe: pipe.set(name, claim, px=self._claim_ms))
+            return Mine()
         return Taken(found[1 + _DIGEST_BYTES :]) if found[:1] == _TAKEN else UnderWay()
 
     async def taken(self, key: str, digest: bytes, answer: bytes, marks: tuple[Mark, ...]) -> None:
         """See Ledger."""
-        self._redis.check()
-        pipe = self._redis.client.pipeline(transaction=False)
-        pipe.set(_event(key), _TAKEN + digest + answer, ex=self._keep_s)
-        for mark in marks:
-            pipe.set(_mark(mark.notification_id), encode(mark), ex=self._keep_s)
-        await self._redis.ask(pipe.execute())
+        await self._redis.ask(
+            self._kept(_event(key), _TAKEN + digest + answer),
+            *(self._kept(_mark(mark.notification_id), encode(mark)) for mark in marks),
+        )
 
     async def unconfirmed(self, key: str, digest: bytes) -> None:
         """See Ledger."""
-        self._redis.check()
-        await self._redis.ask(self._redis.client.set(_event(key), _UNCONFIRMED + digest, ex=self._keep_s))
+        await self._redis.ask(self._kept(_event(key), _UNCONFIRMED + digest))
 
     async def mark(self, notification_id: str) -> Mark | None:
         """See Ledger."""
-        self._redis.check()
-        found = await self._redis.ask(self._redis.client.get(_mark(notification_id)))
+        (found,) = await self._redis.ask(lambda pipe: pipe.get(_mark(notification_id)))
         return None if found is None else _decode_mark(found)
+
+    def _kept(self, name: str, value: bytes) -> Command:
+        return lambda pipe: pipe.set(name, value, ex=self._keep_s)
 
 
 async def claim_patiently(ledger: Ledger, key: str, digest: bytes, *, wait_s: float) -> Claimed:

@@ -8,6 +8,7 @@ import msgspec
 from aiohttp import web
 
 from notify_streams.domain import ids
+from notify_streams.domain.status import NotificationStatus
 from notify_streams.gateway import problems
 from notify_streams.gateway.auth import Auth
 from notify_streams.gateway.keys import Key
@@ -25,22 +26,9 @@ Told = Callable[[str, Sequence[Fact]], Any]
 _NAMES = ("user_id", "source", "event_id")
 
 
-class JustAccepted(msgspec.Struct, frozen=True, kw_only=True):
-    """The status from the 202 until the first decision is recorded. `accepted_at` in ms since the epoch."""
-
-    notification_id: str
-    event_id: str
-    source: str
-    type: str
-    user_id: str
-    accepted_at: int
-    state: str = State.ACCEPTED
-    deliveries: tuple[()] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Notifications:
-    """Answers from facts. `status` folds them, `explain` puts them into words; both get the notification's id."""
+    """Answers from facts. `status` folds them, `explain` puts them into words; None where nothing is known."""
 
     auth: Auth
     records: RecordStore
@@ -57,7 +45,7 @@ class Notifications:
                 handler=self.get,
                 summary="A notification, its deliveries and their attempts",
                 who="producer, operator",
-                answers={200: JustAccepted},
+                answers={200: NotificationStatus},
                 problems=(401, 403, 404, 503),
             ),
             Route(
@@ -86,14 +74,16 @@ class Notifications:
         key = self.auth.key(request, "producer")
         notification_id = request.match_info["notification_id"]
         facts = await self.records.facts(notification_id)
-        if facts:
+        status = self.status(notification_id, facts)
+        if status is not None:
             if key.role != "operator" and not await self._is_of(key, notification_id, facts):
                 raise problems.not_found()
-            return json_response(encode(self.status(notification_id, facts)))
+            return json_response(encode(status))
         mark = await self._mark(notification_id)
         if mark is None or not key.may_name(mark.source):
             raise problems.not_found()
-        return json_response(encode(JustAccepted(**msgspec.structs.asdict(mark))))
+        accepted = NotificationStatus(state=State.ACCEPTED, **msgspec.structs.asdict(mark))
+        return json_response(encode(accepted))
 
     async def explain_one(self, request: web.Request) -> web.Response:
         """By the notification's id."""
@@ -112,10 +102,10 @@ class Notifications:
         return await self._explained(ids.notification_id(source, event_id, dedupe_key, user_id))
 
     async def _explained(self, notification_id: str) -> web.Response:
-        facts = await self.records.facts(notification_id)
-        if not facts:
+        story = self.explain(notification_id, await self.records.facts(notification_id))
+        if story is None:
             raise problems.not_found()
-        return json_response(encode(self.explain(notification_id, facts)))
+        return json_response(encode(story))
 
     async def _is_of(self, key: Key, notification_id: str, facts: Sequence[Fact]) -> bool:
         """By the decision, else by the mark; what has neither belongs to nobody."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from notify_streams.gateway.expendable import Expendable
+from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.ports import RecordStore, Unavailable
 from schemas.codec import encode
 from schemas.commands import CommandResultV1
@@ -39,19 +39,17 @@ class Shared(Protocol):
 class RedisShared:
     """In Redis."""
 
-    def __init__(self, redis: Expendable) -> None:
+    def __init__(self, redis: Pipelined) -> None:
         self._redis = redis
 
     async def read(self, user_id: str) -> Known | None:
         """See Shared."""
-        self._redis.check()
-        found = await self._redis.ask(self._redis.client.get(_key(user_id)))
+        (found,) = await self._redis.ask(lambda pipe: pipe.get(_key(user_id)))
         return None if found is None else _decode_known(found)
 
     async def tell(self, user_id: str, known: Known) -> None:
         """See Shared."""
-        self._redis.check()
-        await self._redis.ask(self._redis.client.set(_key(user_id), encode(known), ex=_KEEP_S))
+        await self._redis.ask(lambda pipe: pipe.set(_key(user_id), encode(known), ex=_KEEP_S))
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 
 from notify_streams import settings
 from notify_streams.domain.commands import carry_out
+from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import build, serve
 from notify_streams.gateway.keys import Key
@@ -26,7 +27,6 @@ from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.streaming import topics
 from schemas.codec import encode
 from schemas.commands import decode_command
-from schemas.facts import Fact
 from schemas.profiles import NOBODY, ProfileV1
 from tests.wire import gateway_parts
 from tests.wire.gateway_parts import CATALOGUE, Store
@@ -56,10 +56,6 @@ def _free_port() -> int:
         return port
 
 
-def _told(notification_id: str, facts: Sequence[Fact]) -> Any:
-    return {"notification_id": notification_id, "facts": len(facts)}
-
-
 @asynccontextmanager
 async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
     store, client = Store(), Redis.from_url(known.redis.url)
@@ -69,8 +65,8 @@ async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
         records=cast(RecordStore, store),
         inbox=cast(InboxStore, store),
         redis=client,
-        status=_told,
-        explain=_told,
+        status=fold,
+        explain=fold,
     )
     await client.aclose()
 

@@ -14,6 +14,7 @@ import msgspec
 from aiohttp.test_utils import TestClient, TestServer
 
 from notify_streams.domain.commands import carry_out
+from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import Parts, application
 from notify_streams.gateway.auth import auth_of
@@ -209,8 +210,8 @@ async def a_bench(directory: Path, *, command_timeout: str = "2s", limits: Any =
         profiles=Profiles(records, ledger, floors),
         records=records,
         inbox=store,
-        status=lambda notification_id, facts: {"notification_id": notification_id, "facts": len(facts)},
-        explain=lambda notification_id, facts: {"notification_id": notification_id, "decisions": len(facts)},
+        status=fold,
+        explain=fold,
     )
     async with TestClient(TestServer(application(settings, parts))) as client:
         yield Bench(client, orchestrator, ledger, store, settings)

@@ -1,0 +1,71 @@
+"""Redis as the gateway uses it: one round trip for all that is asked meanwhile, and briefly left alone when away."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
+from redis.exceptions import RedisError
+
+from notify_streams import metrics, settings
+from notify_streams.ports import Unavailable
+
+_REST_S = 1.0
+
+Command = Callable[[Pipeline], Any]
+Asked = tuple[tuple[Command, ...], asyncio.Future[list[Any]]]
+
+
+class Pipelined:
+    """Any number of requests share one connection; a command alone would cost each of them 150 µs and a socket."""
+
+    def __init__(self, client: Redis, redis: settings.Redis) -> None:
+        self._client = client
+        self._timeout_s = settings.seconds(redis.timeout)
+        self._rests_until = 0.0
+        self._asked: list[Asked] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def ask(self, *commands: Command) -> list[Any]:
+        """The answers, in order. Raises Unavailable, also at once for a second after Redis did not answer."""
+        if monotonic() < self._rests_until:
+            metrics.BYPASSED.labels("redis").inc()
+            raise Unavailable("Redis did not answer a moment ago")
+        future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._asked.append((commands, future))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush(), name="redis.flush")
+        return await future
+
+    async def _flush(self) -> None:
+        while self._asked:
+            asked, self._asked = self._asked, []
+            pipe = self._client.pipeline(transaction=False)
+            for commands, _ in asked:
+                for command in commands:
+                    command(pipe)
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    answers = await pipe.execute()
+            except (RedisError, OSError, TimeoutError) as error:
+                self._rests_until = monotonic() + _REST_S
+                _fail(asked, error)
+            else:
+                _answer(asked, answers)
+
+
+def _answer(asked: Sequence[Asked], answers: list[Any]) -> None:
+    start = 0
+    for commands, future in asked:
+        end = start + len(commands)
+        if not future.done():
+            future.set_result(answers[start:end])
+        start = end
+
+
+def _fail(asked: Sequence[Asked], error: Exception) -> None:
+    for _, future in asked:
+        if not future.done():
+            future.set_exception(Unavailable(f"Redis does not answer: {error!r}"))
