@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from notify_streams.content.locales import normal
-from notify_streams.content.sources import FILES, Sources
+from notify_streams.content.sources import FILES, LAYOUT, Sources
 from notify_streams.content.templates import Templates
 from notify_streams.domain.rendered import TemplateFailed
 from schemas.catalogue import Catalogue, NotificationType
@@ -42,7 +42,7 @@ def check(catalogue: Catalogue, sources: Sources) -> Iterator[Result]:
 
 def _languages(catalogue: Catalogue, sources: Sources) -> list[str]:
     """The fallback first."""
-    used = {folder for by_language in sources.locales.values() for folder in by_language.values()}
+    used = {name.split("/")[1] for name in sources.texts if not name.startswith(LAYOUT)}
     return sorted({*used, catalogue.fallback_locale}, key=lambda tag: (tag != catalogue.fallback_locale, tag))
 
 
