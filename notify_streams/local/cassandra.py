@@ -3,16 +3,16 @@
 import asyncio
 import struct
 
-from .engine import CONFIGS, Engine, NotReady
+from .engine import CONFIGS, NotReady
 from .free_ports import HOST
-from .java import java
+from .jvm import JavaEngine
 
 _VERSION = 0x04
 _STARTUP, _READY, _QUERY, _RESULT = 0x01, 0x02, 0x07, 0x08
 _ONE = 0x0001
 
 
-class Cassandra(Engine):
+class Cassandra(JavaEngine):
     """Inboxes and facts."""
 
     name = "cassandra"
@@ -21,10 +21,12 @@ class Cassandra(Engine):
     async def prepare(self) -> list[str]:
         """Writes the ports into cassandra.yaml."""
         config = self.render("cassandra.yaml", data=self.data)
-        folder = CONFIGS / self.name
-        properties = [f"-Dcassandra.config=file://{config}", f"-Dcassandra.storagedir={self.data}"]
-        classes = ["-cp", f"{folder}:{self.jars}/*", "org.apache.cassandra.service.CassandraDaemon"]
-        return [java(), f"@{folder / 'jvm.options'}", *properties, *classes]
+        return self.command(
+            "org.apache.cassandra.service.CassandraDaemon",
+            f"-Dcassandra.config=file://{config}",
+            f"-Dcassandra.storagedir={self.data}",
+            f"-Dlogback.configurationFile=file://{CONFIGS / self.name / 'logback.xml'}",
+        )
 
     async def ask(self) -> None:
         """A SELECT, spoken by hand: the driver's threads would outlive the question."""

@@ -33,7 +33,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     preferred: ClassVar[Mapping[str, int]]
-    grace: ClassVar[float] = 20.0
+    grace: ClassVar[float] = 30.0
 
     def __init__(
         self, state: Path, jars: Path, *, standard_ports: bool = True, say: Callable[[str], None] | None = None

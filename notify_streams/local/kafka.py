@@ -9,14 +9,14 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from .child import Child
-from .engine import CONFIGS, Engine, EngineError, NotReady, ask_socket
+from .engine import EngineError, NotReady, ask_socket
 from .free_ports import HOST
-from .java import java
+from .jvm import JavaEngine
 
 PROBE = "local.ready"
 
 
-class Kafka(Engine):
+class Kafka(JavaEngine):
     """Topics, groups and records."""
 
     name = "kafka"
@@ -32,8 +32,7 @@ class Kafka(Engine):
         properties = self.render("server.properties", data=self.data)
         if not (self.data / "meta.properties").exists():
             await self._format(properties)
-        options = f"@{CONFIGS / self.name / 'jvm.options'}"
-        return [java(), options, "-cp", f"{self.jars}/*", "kafka.Kafka", str(properties)]
+        return [*self.command("kafka.Kafka"), str(properties)]
 
     async def ask(self) -> None:
         """A record is produced and fetched, and the coordinator of a group takes an offset."""
@@ -46,9 +45,10 @@ class Kafka(Engine):
 
     async def _format(self, properties: Path) -> None:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", f"{self.jars}/*"]
-        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", cluster, "-c", str(properties)]
-        child = Child([java(), *quick, *tool], log=self._log, cwd=self.home)
+        quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m")
+        tool = self.command("kafka.tools.StorageTool", *quick, file=False)
+        words = ["format", "--ignore-formatted", "-t", cluster, "-c", str(properties)]
+        child = Child([*tool, *words], log=self._log, cwd=self.home)
         await child.start()
         if not await child.wait(60) or child.exit_code != 0:
             await child.kill()

@@ -18,7 +18,10 @@ def main(parent: int, argv: list[str]) -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if os.getppid() != parent:
         sys.exit("the parent ended before its child began")
-    os.execvp(argv[0], argv)
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        sys.exit(f"{argv[0]} cannot be run: {error.strerror}")
 
 
 if __name__ == "__main__":
