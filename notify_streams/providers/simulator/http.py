@@ -1,7 +1,5 @@
 """The HTTP side: what was received, what to answer from now on, and the pages."""
 
-import asyncio
-
 import msgspec
 import orjson
 from aiohttp import web
@@ -9,6 +7,7 @@ from aiohttp import web
 from notify_streams.providers.simulator import pages
 from notify_streams.providers.simulator.log import Log
 from notify_streams.providers.simulator.script import Rule, Script
+from notify_streams.providers.simulator.smtp import Listener
 
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; "
@@ -18,7 +17,7 @@ _PAGE_POLICY = (
 _MAIL_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
-def application(script: Script, log: Log, smtp: asyncio.Server) -> web.Application:
+def application(script: Script, log: Log, smtp: Listener) -> web.Application:
     """All routes."""
     served = _Served(script, log, smtp)
     app = web.Application()
@@ -43,7 +42,7 @@ def application(script: Script, log: Log, smtp: asyncio.Server) -> web.Applicati
 
 
 class _Served:
-    def __init__(self, script: Script, log: Log, smtp: asyncio.Server) -> None:
+    def __init__(self, script: Script, log: Log, smtp: Listener) -> None:
         self._script = script
         self._log = log
         self._smtp = smtp
@@ -105,7 +104,7 @@ class _Served:
         return _json({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
-        ready = self._smtp.is_serving()
+        ready = self._smtp.serving
         return _json({"status": "ok" if ready else "SMTP does not listen"}, 200 if ready else 503)
 
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from notify_streams.providers.simulator.http import application
 from notify_streams.providers.simulator.log import Log
 from notify_streams.providers.simulator.script import Script
-from notify_streams.providers.simulator.smtp import listen
+from notify_streams.providers.simulator.smtp import Listener
 
 
 class PortTaken(RuntimeError):
@@ -23,15 +23,15 @@ class Running(msgspec.Struct):
 
     script: Script
     log: Log
-    smtp: asyncio.Server
+    smtp: Listener
     site: web.AppRunner
     host: str
     smtp_port: int
     http_port: int
 
     async def close(self) -> None:
-        """No new mails; open connections end with the event loop."""
-        self.smtp.close()
+        """No more mails."""
+        await self.smtp.close()
         await self.site.cleanup()
         self.log.close()
 
@@ -39,19 +39,22 @@ class Running(msgspec.Struct):
 async def start(host: str, smtp_port: int, http_port: int, log_path: Path) -> Running:
     """Both servers; port 0 takes a free one. Raises PortTaken."""
     script, log = Script(), Log(log_path)
+    smtp = Listener(script, log)
     try:
-        smtp = await listen(host, smtp_port, script, log)
+        await smtp.start(host, smtp_port)
     except OSError as error:
+        log.close()
         raise PortTaken(_taken(host, smtp_port, "--smtp-port", error)) from error
     runner = web.AppRunner(application(script, log, smtp), access_log=None, handle_signals=False)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, http_port).start()
     except OSError as error:
-        smtp.close()
+        await smtp.close()
         await runner.cleanup()
+        log.close()
         raise PortTaken(_taken(host, http_port, "--http-port", error)) from error
-    return Running(script, log, smtp, runner, host, smtp.sockets[0].getsockname()[1], runner.addresses[0][1])
+    return Running(script, log, smtp, runner, host, smtp.port, runner.addresses[0][1])
 
 
 async def serve(host: str, smtp_port: int, http_port: int, log_path: Path, ready: Callable[[Running], None]) -> None:

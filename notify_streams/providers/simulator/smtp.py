@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from typing import Any, cast
+from typing import cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
@@ -19,6 +19,27 @@ class Server(SMTP):
     """One connection."""
 
     line_length_limit = _LARGEST
+
+    def __init__(self, answers: "Answers", open: set["Server"], loop: asyncio.AbstractEventLoop) -> None:
+        self._open = open
+        super().__init__(
+            answers, data_size_limit=_LARGEST, enable_SMTPUTF8=True, hostname="simulator", ident="notify", loop=loop
+        )
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Counted as open from here on."""
+        self._open.add(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """No longer open."""
+        self._open.discard(self)
+        super().connection_lost(error)
+
+    def abort(self) -> None:
+        """Close it without another word."""
+        if self.transport is not None:
+            cast(asyncio.Transport, self.transport).abort()
 
     def _getaddr(self, arg: str) -> tuple[str | None, str | None]:
         found = _PATH.match(arg.strip())
@@ -83,7 +104,7 @@ class Answers:
             await asyncio.sleep(reply.seconds)
         if reply.stage == "drop":
             self._logged("dropped", "data", to, "", content)
-            cast(asyncio.Transport, server.transport).abort()
+            server.abort()
             return None
         line = _TAKEN.line if reply.stage == "delay" else reply.line
         return self._logged("accepted" if line[0] == "2" else "refused", "data", to, line, content)
@@ -96,19 +117,38 @@ class Answers:
         return answer
 
 
-async def listen(host: str, port: int, script: Script, log: Log) -> asyncio.Server:
-    """Accept connections. Raises OSError when the port is taken."""
-    loop = asyncio.get_running_loop()
-    answers = Answers(script, log)
+class Listener:
+    """Where mails come in: the port, and the connections that are open."""
 
-    def protocol() -> Any:
-        return Server(
-            answers,
-            hostname="simulator",
-            ident="notify-streams",
-            data_size_limit=_LARGEST,
-            enable_SMTPUTF8=True,
-            loop=loop,
+    def __init__(self, script: Script, log: Log) -> None:
+        self._answers = Answers(script, log)
+        self._open: set[Server] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> None:
+        """Raises OSError when the port is taken."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: Server(self._answers, self._open, loop), host, port, backlog=512
         )
 
-    return await loop.create_server(protocol, host, port, backlog=512)
+    @property
+    def port(self) -> int:
+        """The one it really got."""
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def serving(self) -> bool:
+        """Whether mails are taken."""
+        return self._server is not None and self._server.is_serving()
+
+    async def close(self) -> None:
+        """Take no more mails, and leave who is in the middle of one without an answer."""
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self._open):
+            connection.abort()
+        while self._open:  # noqa: ASYNC110 -- a turn or two of the loop, on the way out
+            await asyncio.sleep(0)

@@ -1,0 +1,120 @@
+"""SMTP servers that break off where they are told, and builders for what is sent to them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from notify_streams import settings
+from notify_streams.domain.rendered import RenderedEmail
+from notify_streams.ports import Mail
+from notify_streams.providers.smtp.adapter import SmtpProvider
+
+CLOSE = b"close"
+HANG = b"hang"
+_ANSWERS = {
+    b"EHLO": b"250 raw",
+    b"MAIL": b"250 OK",
+    b"RCPT": b"250 OK",
+    b"DATA": b"354 go",
+    b"RSET": b"250 OK",
+    b"QUIT": b"221 bye",
+}
+
+
+@dataclass
+class RawServer:
+    """Answers each command as usual unless `answers` says otherwise: a reply, CLOSE or HANG, by command.
+
+    Beyond the commands there are `greeting`, `content` (while the mail comes in) and `end` (after its final dot).
+    `once` lifts what was told after its first use.
+    """
+
+    answers: dict[str, bytes] = field(default_factory=dict)
+    once: bool = False
+    port: int = 0
+    connections: int = 0
+    heard: list[bytes] = field(default_factory=list)
+    mails: list[bytes] = field(default_factory=list)
+    conversations: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def told(self, phase: str, usual: bytes) -> bytes:
+        answer = self.answers.get(phase, usual)
+        if self.once:
+            self.answers.pop(phase, None)
+        return answer
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self.conversations.add(task)
+        try:
+            await self._converse(reader, writer)
+        except (_Closed, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            writer.close()
+            self.conversations.discard(task)
+
+    async def stop(self) -> None:
+        for task in self.conversations:
+            task.cancel()
+        await asyncio.gather(*self.conversations, return_exceptions=True)
+        await asyncio.sleep(0.01)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._say(writer, self.told("greeting", b"220 raw"))
+        while line := await reader.readline():
+            command = line[:4].upper()
+            self.heard.append(line.strip())
+            await self._say(writer, self.told(command.decode(), _ANSWERS[command]))
+            if command == b"DATA" and "DATA" not in self.answers:
+                await self._content(reader, writer)
+
+    async def _content(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if told := self.told("content", b""):
+            await self._say(writer, told)
+        self.mails.append(await reader.readuntil(b"\r\n.\r\n"))
+        await self._say(writer, self.told("end", b"250 2.0.0 taken"))
+
+    async def _say(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
+        if answer == CLOSE:
+            raise _Closed
+        if answer == HANG:
+            await asyncio.sleep(30)
+        writer.write(answer + b"\r\n")
+        await writer.drain()
+
+
+class _Closed(Exception):
+    """As told."""
+
+
+@contextlib.asynccontextmanager
+async def raw_server(answers: dict[str, bytes] | None = None, *, once: bool = False) -> AsyncIterator[RawServer]:
+    server = RawServer(dict(answers or {}), once)
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    server.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield server
+    finally:
+        listening.close()
+        await server.stop()
+
+
+@contextlib.asynccontextmanager
+async def provider_at(
+    port: int, *, concurrency: int = 4, timeout: str = "5s", **more: str
+) -> AsyncIterator[SmtpProvider]:
+    where = settings.Provider(url=f"smtp://127.0.0.1:{port}", **more)  # type: ignore[arg-type]
+    provider = SmtpProvider.of(where, settings.Channel(concurrency=concurrency, attempt_timeout=timeout))
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+def a_mail(address: str = "ann@example.com", *, html: str = "<p>Hello</p>", subject: str = "Hello") -> Mail:
+    return Mail(str(uuid4()), address, RenderedEmail(subject, "Hello\n.\n..\nBye", html), "en")
