@@ -4,7 +4,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
 from uuid import uuid4
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from notify_streams import settings
 from notify_streams.domain.rendered import RenderedEmail
@@ -118,3 +127,24 @@ async def provider_at(
 
 def a_mail(address: str = "ann@example.com", *, html: str = "<p>Hello</p>", subject: str = "Hello") -> Mail:
     return Mail(str(uuid4()), address, RenderedEmail(subject, "Hello\n.\n..\nBye", html), "en")
+
+
+def self_signed(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 with its key, in one PEM file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
+    authority = x509.BasicConstraints(ca=True, path_length=None)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(address, critical=False)
+        .add_extension(authority, critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificate.public_bytes(Encoding.PEM)
+    path = folder / "server.pem"
+    path.write_bytes(pem)
+    return path

@@ -1,13 +1,16 @@
 """The SMTP adapter against servers that answer, refuse, hang and vanish in every phase."""
 
 import asyncio
+import ssl
+from pathlib import Path
 
 import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from notify_streams import settings
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
 from notify_streams.providers.smtp.adapter import SmtpProvider
-from tests.smtp_servers import CLOSE, HANG, a_mail, provider_at, raw_server
+from tests.smtp_servers import CLOSE, HANG, a_mail, provider_at, raw_server, self_signed
 
 BEFORE_THE_FINAL_DOT = ("greeting", "EHLO", "MAIL", "RCPT", "DATA")
 LARGE = "<p>" + "x" * 20_000_000 + "</p>"
@@ -146,3 +149,44 @@ async def test_a_password_is_never_sent_to_a_server_without_encryption() -> None
 def test_settings_that_make_no_sense_are_named(bad: dict[str, str]) -> None:
     with pytest.raises(settings.SettingsError, match=r"providers\.smtp\.(url|sender)"):
         SmtpProvider.of(settings.Provider(**{"url": "smtp://127.0.0.1", **bad}), settings.Channel())  # type: ignore[arg-type]
+
+
+class _Mailbox:
+    """Keeps what an authenticated, encrypted session brings."""
+
+    def __init__(self) -> None:
+        self.mails: list[tuple[bool, object]] = []
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        self.mails.append((session.ssl is not None, session.auth_data))
+        return "250 OK"
+
+
+async def test_with_credentials_the_session_is_encrypted_before_they_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = self_signed(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    server_side = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server_side.load_cert_chain(certificate)
+    box, loop = _Mailbox(), asyncio.get_running_loop()
+
+    def authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, given: object) -> AuthResult:
+        assert isinstance(given, LoginPassword)
+        return AuthResult(success=given.password == b"secret", auth_data=given.login)
+
+    def session() -> SMTP:
+        return SMTP(box, tls_context=server_side, authenticator=authenticate, auth_required=True, loop=loop)
+
+    server = await loop.create_server(session, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        async with provider_at(port, username="notify", password="secret") as provider:
+            assert isinstance(await provider.send(a_mail()), Sent)
+        async with provider_at(port, username="notify", password="wrong") as provider:
+            assert isinstance(await provider.send(a_mail()), TryLater)
+        monkeypatch.delenv("SSL_CERT_FILE")
+        async with provider_at(port, username="notify", password="secret") as provider:
+            assert isinstance(await provider.send(a_mail()), TryLater)
+    await asyncio.sleep(0.05)
+    assert box.mails == [(True, b"notify")]
