@@ -17,11 +17,13 @@ from notify_streams.local.status import Row, Status
 
 _STYLES = {"ready": "green", "starting": "default", "stopping": "default", "stopped": "dim", "unready": "yellow"}
 _LINES = 8
+_WIDE = 100
 
 
 def show(status: Status) -> None:
     """Once."""
-    Console().print(_picture(status, ()))
+    console = Console()
+    console.print(_picture(status, (), console.width))
 
 
 def say_plainly(line: str) -> None:
@@ -69,22 +71,21 @@ class Live:
     def draw(self, status: Status) -> None:
         """The newest figures."""
         self._status = status
-        self._live.update(_picture(status, self._lines), refresh=True)
+        self._live.update(_picture(status, self._lines, self._live.console.width), refresh=True)
 
 
-def _picture(status: Status, lines: Iterable[str]) -> RenderableType:
-    return Group(Text(status.sentence(), style="bold"), _table(status), *(Text(line, style="dim") for line in lines))
+def _picture(status: Status, lines: Iterable[str], width: int) -> RenderableType:
+    table = _table(status, wide=width >= _WIDE)
+    return Group(Text(status.sentence(), style="bold"), table, *(Text(line, style="dim") for line in lines))
 
 
-def _table(status: Status) -> Table:
+def _table(status: Status, *, wide: bool) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("", "state"):
-        table.add_column(name)
-    for name in ("for", "pid", "restarts", "cpu", "memory", "records/s", "lag"):
-        table.add_column(name, justify="right")
-    table.add_column("address", style="dim")
+    names = ("", "state", "for", "pid", "restarts", "cpu", "memory", "rec/s", "lag", "address")
+    for number, name in enumerate(names if wide else names[:-1]):
+        table.add_column(name, justify="right" if 2 <= number < len(names) - 1 else "left", no_wrap=True)
     for row in status.rows:
-        table.add_row(*_cells(row), end_section=row is _last_engine(status))
+        table.add_row(*_cells(row)[: len(table.columns)], end_section=row is _last_engine(status))
     table.add_row("all", "", "", "", "", f"{sum(r.cpu for r in status.rows):.1f} %", _mebibytes(status.rows))
     return table
 

@@ -17,7 +17,7 @@ from .redis import Redis
 
 EngineName = Literal["kafka", "cassandra", "redis"]
 ENGINES: tuple[EngineName, ...] = ("kafka", "cassandra", "redis")
-_KEPT_APART = "state"  # the workers' tables: worthless without the topics they were made from
+_DERIVED = ("state", "simulator")  # the workers' tables and the mails: worthless without the topics they came from
 
 
 class LocalEngines:
@@ -107,7 +107,7 @@ class LocalEngines:
 
     def wipe(self) -> None:
         """Forget all data. Nothing may be running."""
-        for name in (*self._engines, _KEPT_APART):
+        for name in (*self._engines, *_DERIVED):
             shutil.rmtree(self.state / name, ignore_errors=True)
 
     @property

@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .addresses import Addresses
 from .free_ports import HOST, free_port
 
 ROLES: tuple[str, ...] = ("ingest", "orchestrator", "inbox", "sender-email", "scheduler", "recorder")
 NOTIFY = (sys.executable, "-m", "notify_streams")
+WORKERS_DATA = "state"
 PREPARATIONS = (("topics", "create"), ("schema", "create"))
 
 
@@ -28,9 +30,15 @@ class Program:
         return self.health_url.removesuffix("/readyz") + "/metrics"
 
 
-def programs(addresses: Addresses, *, roles: Iterable[str] = ROLES, simulator: bool = True) -> list[Program]:
+def programs(
+    addresses: Addresses, state: Path, *, roles: Iterable[str] = ROLES, simulator: bool = True
+) -> list[Program]:
     """In the order of their start: who takes the mails, who works, who lets events in."""
-    shared = addresses.environment()
+    shared = {
+        **addresses.environment(),
+        "NOTIFY_LOCAL__STATE": str(state),
+        "NOTIFY_WORKER__DATA": str(state / WORKERS_DATA),
+    }
     found = [_worker("simulator", ("providers", "simulate"), shared, tier=0)] if simulator else []
     found += [_worker(role, ("worker", role), shared, tier=1) for role in roles]
     if addresses.gateway:

@@ -86,7 +86,7 @@ class System:
                 self._become("ready")
                 await asyncio.gather(showing, *revivers)
             await asyncio.gather(*(self._prepare(words, found) for words in PREPARATIONS))
-            running = programs(found, simulator=self._plan.simulator)
+            running = programs(found, self._plan.state, simulator=self._plan.simulator)
             async with Supervisor(running, logs=self._plan.state / "logs", say=self._say) as self._supervisor:
                 await self._until_ready(self._supervisor)
                 self._become("ready")
