@@ -1,6 +1,7 @@
 """What may stand in a template; everything else is refused when it is compiled."""
 
 import re
+from collections.abc import Container
 
 from jinja2 import TemplateSyntaxError, nodes
 
@@ -18,20 +19,24 @@ _ADDRESS = re.compile(
 _SAFE = re.compile(r"""["'](https?://[\w.-]+(:\d+)?(/|["'])|mailto:|#|\{\{[^{}]*\|\s*link\s*\}\}["']$)""")
 
 
-def permit(tree: nodes.Template, source: str, name: str | None) -> None:
-    """Raises TemplateSyntaxError for calls, imports, macros, private names, and addresses that data could choose."""
+def permit(tree: nodes.Template, source: str, name: str | None, known: Container[str]) -> None:
+    """Raises TemplateSyntaxError for calls, imports, macros, private names, filters and tests that are not `known`,
+    and addresses that data could choose.
+    """
     for node in tree.find_all(nodes.Node):
-        complaint = _complaint(node)
+        complaint = _complaint(node, known)
         if complaint:
             raise TemplateSyntaxError(complaint, getattr(node, "lineno", None) or 1, name)
     if name is not None and name.endswith(".html"):
         _permit_addresses(source, name)
 
 
-def _complaint(node: nodes.Node) -> str:
+def _complaint(node: nodes.Node, known: Container[str]) -> str:
     match node:
         case nodes.Name() | nodes.Filter() if node.name.startswith("_"):
             return f"{node.name}: no name may start with an underscore"
+        case nodes.Filter() | nodes.Test() if node.name not in known:
+            return f"there is no {type(node).__name__.lower()} {node.name}"
         case nodes.Extends(template=parent) if not isinstance(parent, nodes.Const):
             return "extends takes the name of a template"
         case _ if not isinstance(node, _PERMITTED):

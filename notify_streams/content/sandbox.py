@@ -70,7 +70,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        permit(tree, source, name)
+        permit(tree, source, name, {*self.filters, *self.tests})
         guarded: nodes.Template = Guards().visit(tree)
         guarded.set_environment(self)
         return guarded
