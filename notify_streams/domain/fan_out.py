@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import msgspec
 
 from notify_streams.domain import ids
-from notify_streams.domain.decide import INBOX
 from notify_streams.domain.meeting import origin_of_timer
 from schemas.codec import encode
 from schemas.content import Content
@@ -23,7 +22,7 @@ def deliveries(
     """One per endpoint, with its address."""
     content = notification.content or Content()
     for endpoint_id in verdict.endpoint_ids:
-        address = None if endpoint_id == INBOX else _address(profile, verdict.channel, endpoint_id)
+        address = _address(profile, verdict.channel, endpoint_id)
         yield DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
             notification_id=notification.notification_id,
@@ -102,6 +101,8 @@ def record(
 
 
 def _address(profile: ProfileV1, channel: Channel, endpoint_id: str) -> str | None:
+    if channel == "inapp":
+        return None
     for endpoint in profile.endpoints:
         if endpoint.channel == channel and endpoint.endpoint_id == endpoint_id and endpoint.content is not None:
             return endpoint.content.address

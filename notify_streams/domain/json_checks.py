@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and content without a closing quote: each byte is looked at once, whatever the quotes are like.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?+', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _MAX_DIGITS = 1000
 _decode = msgspec.json.Decoder().decode

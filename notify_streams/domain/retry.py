@@ -1,5 +1,6 @@
 """What follows an attempt."""
 
+from math import ceil
 from typing import assert_never
 
 import msgspec
@@ -73,8 +74,9 @@ def next_step(
                 return Exhausted()
             backoff = min(policy.cap_ms, policy.base_ms * 2 ** min(attempt - 1, 40)) * (1 + jitter) / 2
             told = (answer.retry_after or 0) * 1000 if isinstance(answer, TryLater) else 0
-            due = now + round(max(backoff, told))
-            return RetryAt(due) if due < expires_at else Expire()
+            delay = max(backoff, told)
+            # Compared before it is made an integer: a provider may name any number of seconds.
+            return RetryAt(now + ceil(delay)) if delay <= expires_at - now - 1 else Expire()
         case _:
             assert_never(answer)
 
