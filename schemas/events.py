@@ -26,7 +26,7 @@ class EventData(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     payload: msgspec.Raw
     recipients: Annotated[tuple[UserId, ...], msgspec.Meta(min_length=1)] | None = None
     audience: Audience | None = None
-    channels: tuple[Channel, ...] | None = None
+    channels: Annotated[tuple[Channel, ...], msgspec.Meta(min_length=1)] | None = None
     priority: Lane | None = None
     send_at: Instant | None = None
     expires_at: Instant | None = None
@@ -47,5 +47,5 @@ class CloudEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     type: Name
     data: EventData
     time: Instant | None = None
-    subject: UserId | None = None
+    subject: str | None = None
     traceparent: str | None = None

@@ -27,7 +27,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One record as it came. `accepted_at` is the broker's append time (ms), `origin` names its place."""
 
     value: bytes
-    headers: Mapping[str, bytes] = {}
+    headers: Mapping[str, bytes | None] = {}
     lane: Lane
     accepted_at: int
     origin: str
@@ -85,26 +85,28 @@ def accept(record: Record, catalogue: Catalogue, limits: Limits) -> Accepted | R
     return Accepted(event, type_, lane, tuple(_notifications(record, event, type_, lane, users)))
 
 
-def parse(value: bytes, headers: Mapping[str, bytes], limits: Limits) -> tuple[CloudEvent, int]:
+def parse(value: bytes, headers: Mapping[str, bytes | None], limits: Limits) -> tuple[CloudEvent, int]:
     """The CloudEvent and its size in bytes, structured or binary. Raises a ValueError with a `rejected`."""
-    if len(value) > limits.event_bytes:
-        raise _Refusal("$", f"{len(value)} bytes; an event has at most {limits.event_bytes}", "event_too_large")
+    attributes = {name: text or b"" for name, text in headers.items() if name.startswith("ce_")}
+    size = len(value) + sum(len(name) + len(text) for name, text in attributes.items())
+    if size > limits.event_bytes:
+        raise _Refusal("$", f"{size} bytes; an event has at most {limits.event_bytes}", "event_too_large")
     if value.startswith(_BOM):
         value = value[len(_BOM) :]
     if depth_of(value, limits.payload_depth) > limits.payload_depth + _ENVELOPE_DEPTH:
         raise _Refusal("$", f"nested deeper than {limits.payload_depth} levels", "too_deep")
     try:
         value.decode()
-        content_type = headers.get("content-type", b"").decode("latin-1")
-        if "ce_specversion" in headers and not content_type.startswith(STRUCTURED):
-            return _binary(value, headers), len(value)
-        return _decode_event(value), len(value)
+        content_type = (headers.get("content-type") or b"").decode("latin-1")
+        if "ce_specversion" in attributes and not content_type.startswith(STRUCTURED):
+            return _binary(value, attributes), size
+        return _decode_event(value), size
     except UnicodeDecodeError as error:
         raise _Refusal("$", f"not UTF-8 at byte {error.start}", "invalid_json") from None
     except msgspec.ValidationError as error:
         raise _Refusal(*_words_of(error)) from None
     except msgspec.DecodeError as error:
-        raise _not_json(value, error) from None
+        raise _not_json(value, "$", error) from None
 
 
 def lowest(*lanes: Lane | None) -> Lane:
@@ -118,14 +120,20 @@ def milliseconds(instant: datetime | None) -> int | None:
 
 
 def _binary(value: bytes, headers: Mapping[str, bytes]) -> CloudEvent:
-    attributes: dict[str, Any] = {
-        name.removeprefix("ce_"): text.decode() for name, text in headers.items() if name.startswith("ce_")
-    }
+    attributes: dict[str, Any] = {}
+    for header, text in headers.items():
+        name = header.removeprefix("ce_")
+        try:
+            attributes[name] = text.decode()
+        except UnicodeDecodeError as error:
+            raise _Refusal(f"$.{name}", f"not UTF-8 at byte {error.start}") from None
     try:
         data = _decode_data(value)
     except msgspec.ValidationError as error:
         path, reason = _words_of(error)
         raise _Refusal("$.data" + path[1:], reason) from None
+    except msgspec.DecodeError as error:
+        raise _not_json(value, "$.data", error) from None
     attributes["data"] = {"payload": msgspec.Raw(b"{}")}
     return msgspec.structs.replace(msgspec.convert(attributes, CloudEvent), data=data)
 
@@ -145,6 +153,7 @@ def _recipients(event: CloudEvent, size: int, limits: Limits) -> tuple[str, ...]
     named = data.recipients if data.recipients is not None else (event.subject or "",)
     if named == ("",):
         raise _Refusal("$.data.recipients", "required: at least one user id")
+    path = "$.subject" if data.recipients is None else "$.data.recipients[{}]"
     if len(named) > limits.recipients:
         raise _Refusal(
             "$.data.recipients", f"{len(named)} recipients; at most {limits.recipients}", "too_many_recipients"
@@ -155,7 +164,7 @@ def _recipients(event: CloudEvent, size: int, limits: Limits) -> tuple[str, ...]
     for at, user_id in enumerate(named):
         fault = why_no_user_id(user_id)
         if fault is not None:
-            raise _Refusal(f"$.data.recipients[{at}]", fault)
+            raise _Refusal(path.format(at), fault)
     return tuple(dict.fromkeys(named))
 
 
@@ -229,9 +238,9 @@ def _words_of(error: msgspec.ValidationError) -> tuple[str, str]:
     return (f"{path}.{missing[1]}", "required") if missing else (path, reason[:1].lower() + reason[1:])
 
 
-def _not_json(value: bytes, error: msgspec.DecodeError) -> _Refusal:
+def _not_json(value: bytes, path: str, error: msgspec.DecodeError) -> _Refusal:
     try:
-        decoded(value)
+        decoded(value, path)
     except BadJson as bad:
         return _Refusal(bad.path, bad.reason, "invalid_json")
-    return _Refusal("$", str(error), "invalid_json")
+    return _Refusal(path, str(error), "invalid_json")

@@ -8,6 +8,7 @@ import msgspec
 
 # Possessive, and content without a closing quote: each byte is looked at once, whatever the quotes are like.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?+', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _MAX_DIGITS = 1000
 _decode = msgspec.json.Decoder().decode
@@ -75,8 +76,12 @@ def _int(token: str) -> int | _Bad:
 def _first_bad(value: Any, path: str) -> tuple[str, str] | None:
     if isinstance(value, _Bad):
         return path, str(value)
+    if isinstance(value, str) and _SURROGATE.search(value):
+        return path, "half of a surrogate pair is no text"
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
+        if isinstance(key, str) and _SURROGATE.search(key):
+            return path, "half of a surrogate pair is no text"
         step = f"[{key}]" if isinstance(key, int) else f".{key}"
         found = _first_bad(item, path + step)
         if found is not None:
