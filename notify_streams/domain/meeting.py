@@ -35,7 +35,7 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
     """Compare a notification with its user's state. `now` in ms."""
     if notification.origin.startswith(_BY_TIMER):
         return _meet_pending(state, notification, profile_version, now)
-    seen = dedup.find(state.seen, dedup.print_of(notification.notification_id))
+    seen = _trace(state, notification)
     sighting = dedup.sight(seen, notification.origin)
     if seen is None or sighting is Sighting.DUPLICATE:
         return Meeting(sighting, notification.channels, now, notification.revision)
@@ -63,12 +63,36 @@ def leave(
     if notification.origin.startswith(_BY_TIMER) or any(isinstance(verdict, Defer) for verdict in verdicts):
         pending = dict(pending)
         for verdict in verdicts:
-            pending[_key(print_, verdict.channel)] = _entry(verdict, meeting, origin, profile_version)
+            key, entry = _key(print_, verdict.channel), _entry(verdict, meeting, origin, profile_version)
+            if not _moved_on(pending.get(key), entry, meeting):
+                pending[key] = entry
     row = state.seen
     if not notification.origin.startswith(_BY_TIMER):
         mask = sum(_code(verdict) << 2 * CHANNELS.index(verdict.channel) for verdict in verdicts)
         row = dedup.remember(row, print_, Seen(origin, meeting.now, profile_version, mask, meeting.revision))
     return UserState(seen=row, pending=pending, charged=state.charged, stopped=state.stopped)
+
+
+def _trace(state: UserState, notification: NotificationV1) -> Seen | None:
+    """Its print, or what its pending entries say: they live until a day after they are resolved, prints a day."""
+    print_ = dedup.print_of(notification.notification_id)
+    seen = dedup.find(state.seen, print_)
+    if seen is not None or not state.pending:
+        return seen
+    own = dedup.origin_print(notification.origin)
+    entries = [entry for key, entry in state.pending.items() if key[:-1] == print_]
+    if not entries:
+        return None
+    entry = next((entry for entry in entries if entry.origin == own), entries[0])
+    revision = entry.revision if entry.resolved_at else entry.revision - 1
+    return Seen(entry.origin, entry.decided_at, entry.profile_version & 0xFFFF, 0, revision)
+
+
+def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
+    """Whether a timer has taken the channel further since the record that is now met again was first met."""
+    if known is None or meeting.sighting is not Sighting.REPEAT:
+        return False
+    return known.origin != entry.origin and known.revision >= entry.revision
 
 
 def _meet_pending(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
@@ -78,7 +102,7 @@ def _meet_pending(state: UserState, notification: NotificationV1, profile_versio
     sighting, decided_at, revision = Sighting.FRESH, now, notification.revision
     for channel in notification.channels:
         entry = state.pending.get(_key(print_, channel))
-        if entry is None or (entry.resolved_at == 0 and entry.revision == notification.revision):
+        if entry is None or (entry.resolved_at == 0 and entry.revision <= notification.revision):
             open_.append(channel)
         elif entry.origin == origin:
             open_.append(channel)
