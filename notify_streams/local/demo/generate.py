@@ -2,8 +2,8 @@
 
 `users.jsonl`: {"user_id", "preferences": a PATCH, "endpoints": [...]}. `hour.jsonl`, for Kafka: {"topic": lane} with
 `event` (structured), `binary` ({"headers", "data"}), `raw` (text that is no event) or `null`; `expires_in_s` becomes
-`data.expires_at` when it is sent. `hour_http.jsonl`, for POST /v1/events: `event` with its `topic`, or `short` with
-`idempotency_key`.
+`data.expires_at` when it is sent, and `send_in_s` becomes `data.send_at`. `hour_http.jsonl`, for POST /v1/events:
+`event` with its `topic`, or `short` with `idempotency_key`.
 """
 
 import json
@@ -114,7 +114,15 @@ def hour() -> tuple[list[Line], list[Line]]:
         _notice(),
     ]
     mixed = h.shuffled(
-        [*good, *_late(h), *_binary(h), *_bad(h), {"topic": "normal", "null": True}, {"topic": "low", "null": True}]
+        [
+            *good,
+            *_late(h),
+            *_scheduled(h),
+            *_binary(h),
+            *_bad(h),
+            {"topic": "normal", "null": True},
+            {"topic": "low", "null": True},
+        ]
     )
     kafka = [*mixed, *_repeated(good), *_keyed(h)]
     orders = [line for line in good if line["event"]["type"] == "order.confirmed"]
@@ -142,6 +150,13 @@ def _keyed(h: Hour) -> list[Line]:
 def _late(h: Hour) -> list[Line]:
     """Already too late when they come."""
     return [{**line, "expires_in_s": -60} for line in (h.order(), h.code(), h.code(), h.message(), h.social("mention"))]
+
+
+def _scheduled(h: Hour) -> list[Line]:
+    """For later: three within seconds, one that a short run does not see."""
+    return [{**line, "send_in_s": after} for line, after in ((h.order(), 4), (h.order(), 6), (h.alert(), 6))] + [
+        {**h.order(), "send_in_s": 3600}
+    ]
 
 
 def _binary(h: Hour) -> list[Line]:

@@ -21,6 +21,7 @@ _MAILBOXES = {
     20: "bounce+uma",
     4: "busy-2+emil",
     30: "busy-2+elif",
+    31: "busy-99+finn",
     11: "lost+lee",
     25: "slow-1+zeno",
 }
