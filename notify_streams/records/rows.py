@@ -1,6 +1,8 @@
 """How a fact is filed: under which notifications, as which kind, with which key among the facts of its kind."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
+from uuid import UUID
 
 import msgspec
 
@@ -8,6 +10,7 @@ from schemas.decisions import DecisionV1
 from schemas.facts import Fact, InboxFact
 from schemas.outcomes import OutcomeV1
 
+FactT = TypeVar("FactT", bound=Fact)
 _DECODERS: dict[str, Callable[[bytes], Fact]] = {
     "decision": msgspec.json.Decoder(DecisionV1).decode,
     "outcome": msgspec.json.Decoder(OutcomeV1).decode,
@@ -37,6 +40,13 @@ def place_of(fact: Fact) -> Place:
             return Place((fact.notification_id, *fact.members), "outcome", key, fact.at)
         case InboxFact():
             return Place((fact.notification_id,), "inbox", f"{fact.delivery_id}/{fact.at}", fact.at)
+
+
+def checked(fact: FactT) -> FactT:
+    """The fact, if it can be filed. Raises ValueError for ids that are no UUIDs."""
+    for notification_id in place_of(fact).notification_ids:
+        UUID(notification_id)
+    return fact
 
 
 def fact_of(kind: str, body: bytes) -> Fact | None:

@@ -1,0 +1,170 @@
+"""The story of a notification: its facts in words, as a person would tell it, beside the data they come from."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import assert_never
+
+import msgspec
+
+from notify_streams.domain.attempts import INBOX_PROVIDER, Attempt, DeliveryStatus, Flag
+from notify_streams.domain.status import ChannelStatus, NotificationStatus, fold
+from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Verdict
+from schemas.facts import Fact
+from schemas.words import IN_WORDS, Channel, Reason, State
+
+_NAMES: dict[Channel, str] = {
+    "inapp": "the inbox",
+    "email": "mail",
+    "push": "push",
+    "sms": "text message",
+    "webhook": "webhook",
+}
+_FLAGS: dict[Flag, str] = {
+    Flag.PARTIALLY_SENT: "It is partially sent: not every endpoint got it.",
+    Flag.SENT_TWICE: "A provider took it twice.",
+    Flag.REFUSED_TRANSITION: "Some of what was reported contradicts how it ended; it is listed and changes nothing.",
+    Flag.TOO_LATE_TO_STOP: "It was stopped, but too late: it had been sent.",
+    Flag.UNDECIDED: "The decision itself is not recorded (yet).",
+}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Something that happened at `at` (ms)."""
+
+    at: int
+    text: str
+
+
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """`headline` and `ending` are sentences; `not_sent` says per channel why it got nothing; the rest is data."""
+
+    headline: str
+    lines: tuple[Line, ...]
+    ending: tuple[str, ...]
+    not_sent: dict[Channel, str]
+    status: NotificationStatus
+    decisions: tuple[DecisionV1, ...]
+
+
+def explain(notification_id: str, facts: Iterable[Fact]) -> Story | None:
+    """The whole story; None when nothing is known of the notification."""
+    known = list(facts)
+    status = fold(notification_id, known)
+    if status is None:
+        return None
+    decisions = sorted((f for f in known if isinstance(f, DecisionV1)), key=lambda d: (d.notification.revision, d.now))
+    lines = [*_accepted(status), *_decided(decisions), *_happened(status)]
+    return Story(
+        headline=_headline(status),
+        lines=tuple(sorted(lines, key=lambda line: line.at)),
+        ending=tuple(_ending(status)),
+        not_sent={c.channel: why(c.reason) for c in status.channels if c.state in _NOT_SENT},
+        status=status,
+        decisions=tuple(decisions),
+    )
+
+
+def why(reason: Reason | None) -> str:
+    """A reason in words."""
+    return "no reason was given" if reason is None else IN_WORDS[reason]
+
+
+def clock(at_ms: int) -> str:
+    """An instant as people write it, in UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
+
+
+_NOT_SENT = frozenset({State.SUPPRESSED, State.FAILED, State.EXPIRED, State.CANCELLED})
+
+
+def _headline(status: NotificationStatus) -> str:
+    what = status.type or "A notification"
+    source = f" from {status.source} (event {status.event_id})" if status.source else ""
+    return f"{what} for {status.user_id or 'somebody'}{source}"
+
+
+def _accepted(status: NotificationStatus) -> Iterator[Line]:
+    if status.accepted_at:
+        until = f", to be sent before {clock(status.expires_at)}" if status.expires_at else ""
+        yield Line(status.accepted_at, f"accepted on the {status.lane} lane{until}")
+
+
+def _decided(decisions: Sequence[DecisionV1]) -> Iterator[Line]:
+    for decision in decisions:
+        again = f" again (revision {decision.notification.revision})" if decision.notification.revision else ""
+        verdicts = "; ".join(_verdict(v) for v in decision.verdicts) or "there is no channel to send it on"
+        yield Line(decision.now, f"decided{again}: {verdicts}")
+
+
+def _verdict(verdict: Verdict) -> str:
+    name = _NAMES[verdict.channel]
+    match verdict:
+        case Deliver(endpoint_ids=endpoints):
+            return f"send it to {name}" if verdict.channel == "inapp" else f"send it by {name} to {_listed(endpoints)}"
+        case Defer():
+            return f"{name} waits until {clock(verdict.until)}, because {why(verdict.reason)}"
+        case Collect():
+            return f"{name} waits for the digest {verdict.window}, because {why(verdict.reason)}"
+        case Suppress():
+            return f"not {'to' if verdict.channel == 'inapp' else 'by'} {name}, because {why(verdict.reason)}"
+        case _:
+            assert_never(verdict)
+
+
+def _happened(status: NotificationStatus) -> Iterator[Line]:
+    for channel in status.channels:
+        for delivery in channel.deliveries:
+            for attempt in delivery.attempts:
+                yield Line(attempt.at, _attempt(channel.channel, delivery, attempt))
+
+
+def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> str:
+    if attempt.provider == INBOX_PROVIDER:
+        return f"written to the inbox as number {attempt.sequence}"
+    where = f"{_NAMES[channel]} to {delivery.endpoint_id}"
+    through = f" through {attempt.provider}" if attempt.provider and attempt.attempt else ""
+    which = f"{where}, attempt {attempt.attempt}{through}" if attempt.attempt else f"{where}, without an attempt"
+    then = f"; next attempt {clock(attempt.next_at)}" if attempt.next_at else ""
+    return f"{which}: {_result(attempt)}{then}"
+
+
+def _result(attempt: Attempt) -> str:
+    said = f" ({attempt.detail})" if attempt.detail else ""
+    match attempt.state:
+        case "sent":
+            known_as = f", known there as {attempt.provider_message_id}" if attempt.provider_message_id else ""
+            return f"sent{known_as}{said}"
+        case "retrying":
+            return f"not now, {why(attempt.reason)}{said}"
+        case "unknown":
+            return f"handed over, but {IN_WORDS[Reason.UNKNOWN_OUTCOME]}{said}"
+        case _:
+            return f"{attempt.state}, because {why(attempt.reason)}{said}"
+
+
+def _ending(status: NotificationStatus) -> Iterator[str]:
+    for channel in status.channels:
+        yield _outcome(channel)
+    for flag in status.flags:
+        if flag in _FLAGS:
+            yield _FLAGS[flag]
+
+
+def _outcome(channel: ChannelStatus) -> str:
+    name = _NAMES[channel.channel].capitalize()
+    match channel.state:
+        case State.SENT | State.DELIVERED:
+            return f"{name}: {channel.state}."
+        case State.QUEUED:
+            return f"{name}: queued; nothing has been heard of it yet."
+        case State.PENDING | State.DEFERRED:
+            until = f" until {clock(channel.due_at)}" if channel.due_at else ""
+            return f"{name}: waits{until}, because {why(channel.reason)}."
+        case State.COLLECTED:
+            return f"{name}: collected for the digest {channel.window}, because {why(channel.reason)}."
+        case _:
+            return f"{name}: {channel.state}, because {why(channel.reason)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
