@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from notify_streams.gateway import keys as ring
 from notify_streams.gateway.keys import Key, Role
-from notify_streams.settings import load
+from notify_streams.settings import SettingsError, load
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -39,7 +40,7 @@ def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ..
         rate=rate,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    ring.create(path, key, secret)
+    _done(lambda: ring.create(path, key, secret))
     click.echo(f"{role} key {name} is in {path}, hashed; this is the only time it is shown:", err=True)
     click.echo(secret)
 
@@ -64,9 +65,16 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def revoke(name: str) -> None:
     """Take the key called NAME out; it stops working at once."""
-    ring.revoke(_path(), name)
+    _done(lambda: ring.revoke(_path(), name))
     click.echo(f"{name} is revoked", err=True)
 
 
 def _path() -> Path:
     return Path(load().auth.keys_file)
+
+
+def _done(change: Callable[[], None]) -> None:
+    try:
+        change()
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from error

@@ -174,8 +174,9 @@ def _show(summary: _Summary, *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         click.echo(json.dumps({**msgspec.structs.asdict(summary), "rate": round(summary.rate, 1)}))
         return
-    verb = "could be published" if dry_run else "published"
-    words = f"{summary.events:,} events {verb} in {summary.seconds:.1f} s ({summary.rate:,.0f}/s)"
+    words = f"{summary.events:,} events published in {summary.seconds:.1f} s ({summary.rate:,.0f}/s)"
+    if dry_run:
+        words = f"{summary.events:,} events could be published"
     made = f", for {summary.notifications:,} notifications" if summary.notifications else ""
     bad = f"; {summary.bad_lines:,} bad lines left out" if summary.bad_lines else ""
     click.echo(words + made + bad)

@@ -12,6 +12,7 @@ import pytest
 from notify_streams.domain import ids
 from notify_streams.settings import Limits
 from schemas.profiles import ProfileV1
+from tests.facts import a_decision
 from tests.wire.gateway_parts import CATALOGUE, Bench, a_bench, an_event, an_item
 
 CE = {"Content-Type": "application/cloudevents+json"}
@@ -338,6 +339,14 @@ async def test_unknown_notifications_and_those_of_other_sources_are_the_same_404
     answers = [await bench.json("GET", f"/v1/notifications/{id_}", headers=other) for id_ in (taken, "no-such")]
     assert answers[0] == answers[1]
     assert answers[0][0] == 404
+
+
+async def test_once_decided_the_status_is_the_fold_and_still_hidden_from_other_sources(bench: Bench) -> None:
+    bench.store.known["n"] = [a_decision(notification_id="n", source="/shop/orders")]
+    status, body = await bench.json("GET", "/v1/notifications/n", headers=bench.key(sources=("/shop/*",)))
+    assert (status, body["notification_id"], body["state"]) == (200, "n", "queued")
+    assert (await bench.json("GET", "/v1/notifications/n", headers=bench.key(sources=("/bank",))))[0] == 404
+    assert (await bench.json("GET", "/v1/notifications/n/explain", headers=bench.key("operator")))[0] == 200
 
 
 async def test_only_operators_get_explanations_and_unknown_ones_are_a_404(bench: Bench) -> None:
