@@ -30,6 +30,7 @@ class Scheduler:
     ) -> None:
         self.app, self.timers, self.dead, self.clock = app, timers, dead, clock
         self.targets = frozenset(targets)
+        self._generation = -1
         self.ticks_sent: dict[int, int] = {}
 
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> None:
@@ -66,6 +67,9 @@ class Scheduler:
     async def tick(self) -> None:
         """Wake the release agent of each owned partition that has something due; it alone may write the table."""
         app, now = self.app, self.clock()
+        if app.consumer_generation_id != self._generation:  # a rebalance can be over between two ticks
+            self._generation = app.consumer_generation_id
+            self.timers.forget_cursors()
         if app.rebalancing or not app.tables.actives_ready:
             self.timers.forget_cursors()
             return

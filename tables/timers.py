@@ -24,12 +24,13 @@ class Timers(ByEvent):
     def put(self, partition: int, user: bytes, timer: PutTimerV1, outgoing: Outgoing) -> bool:
         """Add or replace; whether it was new. One of an older revision than the stored one is ignored."""
         place = self._place(partition, user, timer.timer_id)
-        if place is not None:
-            if place.revision > timer.revision:
-                return False
-            self.delete(partition, place.key, outgoing)
+        if place is not None and place.revision > timer.revision:
+            return False
+        key = _entry_key(LANE_BYTES[timer.lane], timer.due_at, user, timer.timer_id)
         entry = Entry(user, timer.timer_id, timer.revision, timer.target, bytes(timer.payload))
-        self._enter(partition, _entry_key(LANE_BYTES[timer.lane], timer.due_at, user, timer.timer_id), entry, outgoing)
+        if place is not None and place.key != key:
+            self.delete(partition, place.key, outgoing)
+        self._enter(partition, key, entry, outgoing)
         return place is None
 
     def move(self, partition: int, user: bytes, move: MoveTimerV1, outgoing: Outgoing) -> bool:
@@ -42,9 +43,10 @@ class Timers(ByEvent):
             return False
         old = decode_entry(value)
         payload = old.payload if move.payload is None else bytes(move.payload)
-        self.delete(partition, place.key, outgoing)
-        entry = Entry(user, move.timer_id, move.revision, old.target, payload)
-        self._enter(partition, _entry_key(place.key[0], move.due_at, user, move.timer_id), entry, outgoing)
+        key = _entry_key(place.key[0], move.due_at, user, move.timer_id)
+        if key != place.key:
+            self.delete(partition, place.key, outgoing)
+        self._enter(partition, key, Entry(user, move.timer_id, move.revision, old.target, payload), outgoing)
         return True
 
     def cancel(self, partition: int, user: bytes, cancel: CancelTimerV1, outgoing: Outgoing) -> bool:
@@ -61,12 +63,19 @@ class Timers(ByEvent):
         return any(self._slice(partition, rank, now, 1) for rank in LANE_BYTES.values())
 
     def due(self, partition: int, now: int, limit: int) -> list[Due]:
-        """At most `limit` entries that are due, HIGH first, then by time."""
+        """At most `limit` entries that are due, HIGH first, then by time.
+
+        They are for the caller to send and release: the next call looks behind them only for what was put or moved
+        since. (The place from which to look on is noted here and not when they are released: what is put meanwhile
+        and due earlier would be left behind it.)
+        """
         found: list[Due] = []
         for rank in LANE_BYTES.values():
             if len(found) < limit:
                 rows = self._slice(partition, rank, now, limit - len(found))
                 found += [(key, decode_entry(value)) for key, value in rows]
+                if rows:
+                    self._cursors[partition, rank] = rows[-1][0] + b"\x00"
         return found
 
     def released(self, partition: int, entries: list[Due], outgoing: Outgoing) -> None:
@@ -76,7 +85,6 @@ class Timers(ByEvent):
             if place is not None and place.key == key and place.revision == entry.revision:
                 self.delete(partition, _index_key(entry.user, entry.timer_id), outgoing)
                 self.delete(partition, key, outgoing)
-            self._cursors[partition, key[0]] = key
 
     def forget_cursors(self) -> None:
         """After a rebalance another process may have put earlier timers."""
