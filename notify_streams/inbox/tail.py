@@ -1,6 +1,5 @@
 """The live tail of an inbox in Redis: the last changes of a user by sequence, and a message to who listens."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,10 +31,8 @@ class LiveTail:
 
 async def _write(client: Redis, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
     pipe: Any = client.pipeline(transaction=False)
-    later = Counter(item.user_id for item in items)
     for item in items:
-        later[item.user_id] -= 1
-        frame = _frame(item, headers[item.user_id], later[item.user_id])
+        frame = _frame(item, headers[item.user_id])
         pipe.zadd(tail_key(item.user_id), {frame: item.sequence})
         pipe.spublish(channel_of(item.user_id), frame)
     for user in headers:
@@ -54,8 +51,12 @@ def channel_of(user_id: str) -> str:
     return f"live:{{{user_id}}}"
 
 
-def _frame(item: InboxItem, after: InboxCounts, later: int) -> bytes:
-    """The `item` frame; `later` new items of the same user follow it within `after`."""
+def _frame(item: InboxItem, after: InboxCounts) -> bytes:
+    """The `item` frame with the counts as of its sequence: every later change up to `after` added one item.
+
+    So a repeat, whatever came since, gives the same bytes, which the sorted set keeps once.
+    """
+    later = after.sequence - item.sequence
     return orjson.dumps(
         {
             "type": "item",
