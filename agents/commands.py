@@ -1,14 +1,17 @@
 """User commands in; profiles written, and only then the results out."""
 
+import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.clock import Clock, wall_clock
+from notify_streams.domain.accept import why_no_user_id
 from notify_streams.domain.commands import carry_out, reset
 from notify_streams.metrics import MISROUTED, STAGE_RECORDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.keyed import NoUser
 from notify_streams.streaming.outgoing import Outgoing
 from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.settle import settled
@@ -40,10 +43,13 @@ class Commands:
         self.partitions = Partitions(app.conf.topic_partitions)
 
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> Answer | None:
-        """Apply one command; no await. The answer, to be published once the profile is acknowledged."""
+        """Apply one command; no await. The answer, to be published once the profile is acknowledged.
+
+        Raises NoUser, msgspec.DecodeError or UnicodeDecodeError for what its sender got wrong.
+        """
         message = event.message
         partition, user = message.partition, message.key or b""
-        user_id = user.decode()
+        user_id = _user_id(user)
         home = self.partitions.of(user)
         if home != partition:
             MISROUTED.labels(topic=topics.USER_COMMANDS).inc()
@@ -62,6 +68,17 @@ class Commands:
         return answer
 
 
+def _user_id(key: bytes) -> str:
+    try:
+        user_id = key.decode()
+    except UnicodeDecodeError as error:
+        raise NoUser(f"key: not UTF-8 at byte {error.start}") from None
+    fault = why_no_user_id(user_id)
+    if fault is not None:
+        raise NoUser(f"key: {fault}")
+    return user_id
+
+
 def register(commands: Commands) -> AgentT[bytes]:
     """The agent on `user-commands`."""
     app, dead = commands.app, commands.dead
@@ -78,8 +95,14 @@ def register(commands: Commands) -> AgentT[bytes]:
                         dead.handled(event)
                     except StoreFailed:
                         raise
-                    except Exception as error:  # noqa: BLE001  the fault is in the record, or in our code for it
+                    except (
+                        NoUser,
+                        msgspec.DecodeError,
+                        UnicodeDecodeError,
+                    ) as error:  # the topic is open: its writers' faults are theirs
                         dead.keep(event, type(error).__name__, str(error), outgoing, now=commands.clock())
+                    except Exception as error:  # noqa: BLE001  the fault is in our code for it
+                        dead.bury(event, error, outgoing, now=commands.clock())
             async with settled(app) as outgoing:
                 for partition, user, result in filter(None, answers):
                     outgoing.add(topics.COMMAND_RESULTS, partition, user, encode(result))

@@ -22,11 +22,12 @@ def carry_out(
     """
     seen = _seen(profile, generation, offset)
     if seen is not None:
-        return profile, _result(command, user_id, seen.status, seen.version, profile)
+        errors = _errors(command, catalogue) if seen.status == "invalid" else ()
+        return profile, _result(command, user_id, seen.status, seen.version, profile, errors)
     status: Literal["applied", "conflict", "invalid"]
-    errors: tuple[FieldError, ...] = ()
+    errors = ()
     if isinstance(command, CancelV1):
-        status, errors = "invalid", _NOT_YET
+        status, errors = "invalid", _errors(command, catalogue)
     else:
         outcome = patch.apply(profile, command, catalogue)
         match outcome:
@@ -56,6 +57,11 @@ def noted(profile: ProfileV1, generation: int, offset: int, status: str) -> Prof
     return msgspec.structs.replace(profile, applied=applied)
 
 
+def _errors(command: UserCommand, catalogue: Catalogue) -> tuple[FieldError, ...]:
+    """What is wrong with it whatever the profile: said again as often as it is asked."""
+    return _NOT_YET if isinstance(command, CancelV1) else patch.check(command, catalogue)
+
+
 def _seen(profile: ProfileV1, generation: int, offset: int) -> Applied | None:
     for entry in reversed(profile.applied):
         if entry.generation == generation and entry.offset == offset:
@@ -76,7 +82,8 @@ def _result(
 ) -> CommandResultV1:
     known: Literal["applied", "conflict", "invalid"]
     known = "conflict" if status == "conflict" else "invalid" if status == "invalid" else "applied"
-    shown = msgspec.structs.replace(profile, applied=()) if known == "applied" else None
+    whole = known == "applied" and profile.version == version  # a repeat may come after further changes
+    shown = msgspec.structs.replace(profile, applied=()) if whole else None
     return CommandResultV1(
         command_id=command.command_id, user_id=user_id, status=known, version=version, errors=errors, profile=shown
     )
