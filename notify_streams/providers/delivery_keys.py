@@ -2,7 +2,8 @@
 
 A key's value is `STATE|OWNER|ATTEMPT|SINCE|OUTCOME`. `claimed` may be taken over at once: its holder has not called
 yet, and cannot any more, since `calling` is set only by whoever holds the claim. `calling` of the same attempt says
-that somebody called and never said how it ended. `ended` carries the outcome for 24 hours.
+that somebody called and never said how it ended. `ended` carries the outcome for 24 hours; it never takes the
+place of a later attempt or of `final`, which takes any place.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ for i, key in ipairs(KEYS) do
       answer = 'done|' .. outcome
     elseif state == 'calling' and made == attempt then
       answer = 'unknown|' .. since
-    elseif state == 'calling' and made > attempt then
+    elseif made and made > attempt then
       answer = 'done|'
     end
   end
@@ -44,6 +45,16 @@ for i, key in ipairs(KEYS) do
   answers[i] = answer
 end
 return answers
+"""
+_ENDED = """
+for i, key in ipairs(KEYS) do
+  local was, made = string.match(redis.call('GET', key) or '', '^(%w+)|[^|]*|(%d+)|')
+  local is, attempt = string.match(ARGV[1 + i], '^(%w+)|[^|]*|(%d+)|')
+  if is == 'final' or not made or (was ~= 'final' and tonumber(made) <= tonumber(attempt)) then
+    redis.call('SET', key, ARGV[1 + i], 'EX', ARGV[1])
+  end
+end
+return 1
 """
 _CALLING = """
 local answers = {}
@@ -69,6 +80,7 @@ class RedisDeliveryKeys:
         self.owner = uuid4().hex
         self._claim = redis.client.register_script(_CLAIM)
         self._calling = redis.client.register_script(_CALLING)
+        self._ended = redis.client.register_script(_ENDED)
 
     async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
         """See ports.DeliveryKeys."""
@@ -86,16 +98,12 @@ class RedisDeliveryKeys:
         """See ports.DeliveryKeys."""
         if not outcomes:
             return
+        keys, values = [key_of(outcome.delivery_id) for outcome in outcomes], [self._value(o) for o in outcomes]
+        await self._redis.call(lambda _: self._ended(keys=keys, args=[_TTL_S, *values]))
 
-        async def keep(client: Any) -> None:
-            pipe = client.pipeline(transaction=False)
-            for outcome in outcomes:
-                state = "final" if outcome.state in _TERMINAL else "ended"
-                value = f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
-                pipe.set(key_of(outcome.delivery_id), value, ex=_TTL_S)
-            await pipe.execute()
-
-        await self._redis.call(keep)
+    def _value(self, outcome: OutcomeV1) -> bytes:
+        state = "final" if outcome.state in _TERMINAL else "ended"
+        return f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
 
     async def _run(self, script: Any, deliveries: Sequence[DeliveryV1], args: list[Any]) -> list[Any]:
         if not deliveries:

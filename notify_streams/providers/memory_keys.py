@@ -31,16 +31,26 @@ class MemoryDeliveryKeys:
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """See ports.DeliveryKeys."""
         for outcome in outcomes:
+            if outcome.state not in _TERMINAL and self._is_past(outcome):
+                continue
             self._calling.pop(outcome.delivery_id, None)
             self._ended[outcome.delivery_id] = outcome
             self._ended.move_to_end(outcome.delivery_id)
         while len(self._ended) > _KEPT:
             self._ended.popitem(last=False)
 
+    def _is_past(self, outcome: OutcomeV1) -> bool:
+        attempt, _ = self._calling.get(outcome.delivery_id, (0, 0))
+        known = self._ended.get(outcome.delivery_id)
+        ended = known is not None and (known.state in _TERMINAL or known.attempt > outcome.attempt)
+        return ended or attempt > outcome.attempt
+
     def _claim(self, delivery: DeliveryV1) -> Claim:
         attempt, since = self._calling.get(delivery.delivery_id, (0, 0))
         if attempt == delivery.attempt:
             return Claim("unknown", since=since)
+        if attempt > delivery.attempt:
+            return Claim("done")
         outcome = self._ended.get(delivery.delivery_id)
         if outcome is not None and (outcome.state in _TERMINAL or outcome.attempt >= delivery.attempt):
             return Claim("done", outcome)
