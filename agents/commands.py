@@ -45,7 +45,7 @@ class Commands:
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> Answer | None:
         """Apply one command; no await. The answer, to be published once the profile is acknowledged.
 
-        Raises NoUser, msgspec.DecodeError or UnicodeDecodeError for what its sender got wrong.
+        Raises NoUser or msgspec.DecodeError for what its sender got wrong.
         """
         message = event.message
         partition, user = message.partition, message.key or b""
@@ -95,11 +95,7 @@ def register(commands: Commands) -> AgentT[bytes]:
                         dead.handled(event)
                     except StoreFailed:
                         raise
-                    except (
-                        NoUser,
-                        msgspec.DecodeError,
-                        UnicodeDecodeError,
-                    ) as error:  # the topic is open: its writers' faults are theirs
+                    except (NoUser, msgspec.DecodeError) as error:  # others write to this topic: their own faults
                         dead.keep(event, type(error).__name__, str(error), outgoing, now=commands.clock())
                     except Exception as error:  # noqa: BLE001  the fault is in our code for it
                         dead.bury(event, error, outgoing, now=commands.clock())
