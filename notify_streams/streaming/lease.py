@@ -10,9 +10,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from aiokafka.errors import NoError, RebalanceInProgressError
+from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
+
 log = logging.getLogger(__name__)
 EX_TEMPFAIL = 75
 _MARGIN_S = 2.0
+_AS_MEMBER = (HeartbeatRequest, SyncGroupRequest)
+_COUNTED = frozenset({NoError.errno, RebalanceInProgressError.errno})
 
 
 class Lease:
@@ -30,17 +35,21 @@ class Lease:
         self._renewed_at: float | None = None
 
     def watch(self, coordinator: Any) -> None:
-        """Note each heartbeat that this aiokafka group coordinator gets answered well."""
-        beat = coordinator._do_heartbeat
+        """Note each request that this aiokafka group coordinator gets answered as a member.
 
-        async def noted() -> bool:
+        A join counts too (by its SyncGroup): while the group waits for a slow member there is no heartbeat, and
+        the first records after it must not look like those of the dead.
+        """
+        send = coordinator._send_req
+
+        async def noted(request: Any) -> Any:
             sent_at = self._clock()
-            good: bool = await beat()
-            if good:
+            answer = await send(request)
+            if isinstance(request, _AS_MEMBER) and answer.error_code in _COUNTED:
                 self.renew(sent_at)
-            return good
+            return answer
 
-        coordinator._do_heartbeat = noted
+        coordinator._send_req = noted
 
     def renew(self, at: float) -> None:
         """The group counted us as a member at this instant of the clock."""
