@@ -17,7 +17,7 @@ from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
 from notify_streams.streaming.outgoing import Outgoing
-from notify_streams.streaming.settle import settled
+from notify_streams.streaming.settle import Pipeline
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.decisions import CatalogueV1, Deliver, Verdict
@@ -119,11 +119,13 @@ def register(orchestrator: Orchestrator, *, lane: Lane) -> AgentT[bytes]:
         QUEUE_AGE.labels(role=ROLE, lane=lane),
     )
 
+    pipeline = Pipeline(app, orchestrator.states, orchestrator.profiles)
+
     @app.agent(topic(app, topics.notifications(lane)), name=f"{ROLE}.{lane}")
     async def orchestrate(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
             with seconds.time():
-                async with settled(app, orchestrator.states, orchestrator.profiles) as outgoing:
+                async with pipeline.settled(events) as outgoing:
                     orchestrator.announce(outgoing)
                     for event in events:
                         try:

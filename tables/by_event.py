@@ -29,8 +29,10 @@ class ByEvent:
 
     def get(self, partition: int, key: bytes) -> bytes | None:
         """The value as this process last wrote it, or None."""
-        with _refusals():
+        try:
             value: bytes | None = self._table.data._db_for_partition(partition).get(key)
+        except Exception as error:
+            raise StoreFailed(str(error)) from error
         return value
 
     def items(self, partition: int, from_key: bytes, to_key: bytes, limit: int) -> list[tuple[bytes, bytes]]:
@@ -52,8 +54,10 @@ class ByEvent:
 
     def write(self, partition: int, key: bytes, value: bytes, outgoing: Outgoing) -> None:
         """Write the local database at once, and queue the changelog record."""
-        with _refusals():
+        try:
             self._table.data._db_for_partition(partition).put(key, value)
+        except Exception as error:
+            raise StoreFailed(str(error)) from error
         outgoing.add(self._short, partition, key, value)
 
     def delete(self, partition: int, key: bytes, outgoing: Outgoing) -> None:

@@ -3,14 +3,16 @@
 import asyncio
 import logging
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar, cast
 
 from notify_streams.ports import Unavailable
 from notify_streams.streaming.app import App
+from notify_streams.streaming.intake import Batch
 from notify_streams.streaming.lease import EX_TEMPFAIL
-from notify_streams.streaming.outgoing import Offsets, Outgoing
+from notify_streams.streaming.outgoing import Offsets, Outgoing, Sent
 
 log = logging.getLogger(__name__)
 PATIENCE_S = 15.0
@@ -22,6 +24,42 @@ class Table(Protocol):
 
     def acknowledged(self, offsets: Offsets) -> None:
         """Told once the broker has the records."""
+
+
+class Pipeline:
+    """Settles one agent's batches while the agent already works on the next ones, at most `ahead` of them.
+
+    A batch counts as done once the broker has all that follows from it, whatever becomes of later ones. For agents
+    whose body has no await: what they send keeps the order of their batches.
+    """
+
+    def __init__(self, app: App, *tables: Table, ahead: int = 2) -> None:
+        self._app, self._tables, self._ahead = app, tables, ahead
+        self._under_way: deque[asyncio.Task[None]] = deque()
+
+    @asynccontextmanager
+    async def settled(self, batch: object) -> AsyncIterator[Outgoing]:
+        """As the function `settled`, for a list that `batches` yielded; returns before the broker has it."""
+        outgoing = Outgoing(self._app.raw_producer, self._app.topic_prefix)
+        taken = cast(Batch, batch)
+        try:
+            yield outgoing
+            sent = outgoing.send()
+        except Exception:  # noqa: BLE001  an outage or a bug: either way nothing of this batch may count as done
+            leave("batch.unsettled")
+        taken.held = True
+        self._under_way.append(asyncio.ensure_future(self._finish(taken, sent)))
+        while len(self._under_way) > self._ahead:
+            await asyncio.wait([self._under_way.popleft()])
+
+    async def _finish(self, batch: Batch, sent: Sent) -> None:
+        try:
+            offsets = await sent.acknowledged()
+            for table in self._tables:
+                table.acknowledged(offsets)
+        except Exception:  # noqa: BLE001  the same
+            leave("batch.unsettled")
+        batch.done()
 
 
 @asynccontextmanager

@@ -5,39 +5,58 @@ tests/integration/test_transport.py shows on a real broker.
 """
 
 import asyncio
-from collections.abc import Coroutine, Generator, Mapping
+import gc
+from collections.abc import Coroutine, Generator, Iterator, Mapping
 from typing import Any, cast
 
 from aiokafka.protocol.produce import ProduceRequest
 from faust.topics import Topic
+from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import TRANSPORTS
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, Message
 from faust.types.transports import ProducerT
 
 from notify_streams.streaming.fetching import poll_patiently
+from notify_streams.streaming.intake import Intake
 from notify_streams.streaming.lease import Lease
+from notify_streams.streaming.ledger import Ledger
 
 SCHEME = "notifykafka"
-_IDLE_S, _BUFFERED_S, _YIELD_EVERY = 1.0, 0.02, 200
+_IDLE_S, _BUFFERED_S, _WAIT_S, _YIELD_EVERY = 1.0, 0.02, 0.01, 200
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
     """The consumer's own thread: how it fetches, and how it notes heartbeats."""
 
-    async def subscribe(self, topics: Any) -> None:
-        """Subscribe, with the client's private parts adjusted first: they exist from its start on."""
+    async def on_start(self) -> None:
+        """Start, then adjust the client's private parts: they exist from its start on."""
+        await super().on_start()
         consumer = self._ensure_consumer()
         poll_patiently(consumer._fetcher)
         app: Any = self.app
         app.lease.watch(consumer._coordinator)
-        await super().subscribe(topics)
 
 
 class Consumer(driver.Consumer):
     """Delivers in bulk, never commits past a message in flight, commits before it gives partitions away."""
 
     _room: asyncio.Event | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ledgers: dict[TP, Ledger] = {}
+        self._intakes: dict[Any, Intake] = {}
+
+    def intake(self, channel: Any) -> Intake:
+        """What arrives for the agent that reads this channel; from now on it is delivered there, in bulk."""
+        known = self._intakes.get(channel.queue)
+        if known is None:
+            size = self.app.conf.stream_buffer_maxsize
+            known = Intake(self._ledgers, size, self.on_buffer_full, self.on_buffer_drop)
+            self._intakes[channel.queue] = known
+            self.app.flow_control.manage_queue(cast(Any, known))
+        return known
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -87,19 +106,39 @@ class Consumer(driver.Consumer):
             self.log.warning("Seeking back failed: %r", error)
 
     async def _deliver(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
-        generation, since_yield = self.app.consumer_generation_id, 0
-        for tp, batch in records.items():
+        generation = self.app.consumer_generation_id
+        await self.app.flow_control.acquire()
+        for tp, fetched in records.items():
+            if not self.flow_active or self.app.consumer_generation_id != generation:
+                return
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
-            self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
-            for record in batch:
-                if not self.flow_active or self.app.consumer_generation_id != generation:
-                    return
-                await self._deliver_one(tp, self._to_message(tp, record))
-                since_yield += 1
-                if since_yield >= _YIELD_EVERY:
-                    since_yield = 0
-                    await asyncio.sleep(0)
+            intake = self._intake_of(tp)
+            if intake is None:
+                await self._deliver_singly(tp, fetched, generation)
+            else:
+                self._deliver_in_bulk(ensure_TP(tp), fetched, intake)
+
+    def _intake_of(self, tp: TP) -> Intake | None:
+        channels: Any = cast(Any, self.app.topics)._tp_index.get(tp, ())
+        return self._intakes.get(next(iter(channels)).queue) if len(channels) == 1 else None
+
+    def _deliver_in_bulk(self, tp: TP, fetched: list[Any], intake: Intake) -> None:
+        read = self._read_offset[tp]
+        if read is not None and fetched[0].offset < read:
+            fetched = [record for record in fetched if record.offset >= read]
+        if fetched:
+            self._read_offset[tp] = fetched[-1].offset
+            intake.put(tp, fetched)
+
+    async def _deliver_singly(self, tp: TP, fetched: list[Any], generation: int) -> None:
+        """Faust's own channels, and recovery."""
+        for number, record in enumerate(fetched, 1):
+            if not self.flow_active or self.app.consumer_generation_id != generation:
+                return
+            await self._deliver_one(tp, self._to_message(tp, record))
+            if not number % _YIELD_EVERY:
+                await asyncio.sleep(0)
 
     async def _deliver_one(self, tp: TP, message: Message) -> None:
         read = self._read_offset[tp]
@@ -116,15 +155,45 @@ class Consumer(driver.Consumer):
             await self.wait_first(_resumed(delivery, waiting_for), self.suspend_flow.wait())
         self._read_offset[tp] = message.offset
 
+    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Iterator[TP]:
+        yield from super()._filter_tps_with_pending_acks(topics)
+        yield from (tp for tp in self._ledgers if topics is None or tp in topics or tp.topic in topics)
+
     def _new_offset(self, tp: TP) -> int | None:
-        """Faust #606: with several batches of a partition under way, never past the oldest one in flight."""
+        """Faust #606: never past what is in flight, be it a batch or a single message."""
+        ledger = self._ledgers.get(tp)
+        if ledger is not None:
+            return ledger.committable
         acked = self._acked[tp]
-        if acked:
-            in_flight = [m.offset for m in list(self._unacked_messages) if m.tp == tp and not m.acked]
-            if in_flight and min(acked) > min(in_flight):
-                return None
+        in_flight = [m.offset for m in list(self._unacked_messages) if m.tp == tp and not m.acked]
+        floor = min(in_flight, default=None)
+        later = [] if floor is None else [offset for offset in acked if offset > floor]
+        if later:
+            self._acked[tp] = [offset for offset in acked if offset <= cast(int, floor)]
         offset: int | None = super()._new_offset(tp)
+        self._acked[tp].extend(later)
         return offset
+
+    async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:
+        """Commit after a flush. Stock code counts a refused commit as done, and never repeats it."""
+        assignment = self.assignment()
+        ours = {tp: offset for tp, offset in offsets.items() if tp in assignment}
+        if not ours:
+            return False
+        await self.app.producer.flush()
+        if not await self._commit(ours):
+            return False
+        cast(Any, self.app.tables).on_commit(ours)
+        self._committed_offset.update(ours)
+        self.app.monitor.on_tp_commit(ours)
+        return True
+
+    async def wait_empty(self) -> None:
+        """Wait for the batches that agents have in hand, then as stock code does; commits."""
+        while not self.should_stop and any(ledger.busy for ledger in self._ledgers.values()):
+            gc.collect()  # an agent that died with a batch in hand gives it up when its generator is collected
+            await self.sleep(_WAIT_S)
+        await super().wait_empty()
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Faust #502: stock code forgets what was acknowledged before it commits it, and does it all again."""
@@ -135,6 +204,9 @@ class Consumer(driver.Consumer):
             if self.app.conf.stream_wait_empty:
                 await self.wait_empty()
             await self.force_commit()
+        for tp in revoked:
+            self._ledgers.pop(tp, None)
+            self._buffered_partitions.discard(tp)
         await super().on_partitions_revoked(revoked)
 
 

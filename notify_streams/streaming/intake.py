@@ -1,0 +1,99 @@
+"""What has arrived for one agent and waits for it: whole fetches, handed over without a look at each record."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, MutableMapping
+from itertools import islice
+from typing import Any
+
+from faust.types import TP
+
+from notify_streams.streaming.ledger import Ledger
+from notify_streams.streaming.records import Record
+
+_LOW = 0.4
+
+
+class Batch(list[Record]):
+    """Records in the order of their partitions; whoever took them says how it ended, once.
+
+    `held` tells `batches` that somebody else will say so.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = False
+        self._runs: list[tuple[Ledger, int, int]] = []
+
+    def extend_by(self, tp: TP, fetched: Any, ledger: Ledger) -> None:
+        """One run of a partition, of at least one record."""
+        start = len(self)
+        self.extend([Record(tp, record) for record in fetched])
+        first = self[start].offset
+        ledger.take(first)
+        self._runs.append((ledger, first, self[-1].offset + 1))
+
+    def done(self) -> None:
+        """All that follows from these records is acknowledged by the broker."""
+        for ledger, first, after in self._runs:
+            ledger.finish(first, after)
+
+    def give_up(self) -> None:
+        """They were not processed, and nobody does it any more."""
+        for ledger, first, _ in self._runs:
+            ledger.give_up(first)
+
+
+class Intake:
+    """The buffer between the consumer and one agent. `full` and `room` tell the consumer to pause and go on."""
+
+    def __init__(
+        self, ledgers: MutableMapping[TP, Ledger], size: int, full: Callable[[TP], None], room: Callable[[TP], None]
+    ) -> None:
+        self._ledgers, self._high, self._low = ledgers, size, int(size * _LOW)
+        self._tell_full, self._tell_room = full, room
+        self._fetches: deque[tuple[TP, list[Any]]] = deque()
+        self._paused: set[TP] = set()
+        self._waiting = 0
+        self._arrived = asyncio.Event()
+
+    def put(self, tp: TP, records: list[Any]) -> None:
+        """One fetch of one partition, of at least one record."""
+        self._fetches.append((tp, records))
+        self._waiting += len(records)
+        self._arrived.set()
+        if self._waiting >= self._high and tp not in self._paused:
+            self._paused.add(tp)
+            self._tell_full(tp)
+
+    def clear(self) -> None:
+        """At a rebalance: what nobody has taken yet is fetched again from what was committed."""
+        self._fetches.clear()
+        self._waiting = 0
+        self._paused.clear()
+
+    async def take(self, limit: int) -> Batch:
+        """Wait for records; 1 to `limit` of them."""
+        while not self._fetches:
+            self._arrived.clear()
+            await self._arrived.wait()
+        batch = Batch()
+        while self._fetches and len(batch) < limit:
+            tp, records = self._fetches.popleft()
+            wanted = limit - len(batch)
+            if len(records) > wanted:
+                self._fetches.appendleft((tp, list(islice(records, wanted, None))))
+                records = records[:wanted]
+            batch.extend_by(tp, records, self._ledger(tp))
+        self._waiting -= len(batch)
+        if self._paused and self._waiting <= self._low:
+            for tp in self._paused:
+                self._tell_room(tp)
+            self._paused.clear()
+        return batch
+
+    def _ledger(self, tp: TP) -> Ledger:
+        known = self._ledgers.get(tp)
+        if known is None:
+            known = self._ledgers[tp] = Ledger()
+        return known
