@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.producer.message_accumulator import BatchBuilder
 
 Record = tuple[int, bytes, bytes]
 _IN_FLIGHT = 64
@@ -27,7 +28,7 @@ async def fill(bootstrap: str, topic: str, records: Iterable[Record]) -> int:
     """Write (partition, key, value) in order, as record batches; how many."""
     count, sent = 0, []
     async with producing(bootstrap) as producer:
-        open_ = {}
+        open_: dict[int, BatchBuilder] = {}
         for partition, key, value in records:
             count += 1
             batch = open_.get(partition)

@@ -30,8 +30,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def missed(self) -> tuple[str, ...]:
         """Which floors and ceilings were not kept, one sentence each."""
-        low = [f"{n} is {self.figures[n]:,.1f}, the floor {v:,.1f}" for n, v in self.floors.items() if self.figures[n] < v]
-        high = [f"{n} is {self.figures[n]:,.1f}, at most {v:,.1f}" for n, v in self.ceilings.items() if self.figures[n] > v]
+        figures = self.figures
+        low = [f"{n} is {figures[n]:,.1f}, the floor {v:,.1f}" for n, v in self.floors.items() if figures[n] < v]
+        high = [f"{n} is {figures[n]:,.1f}, at most {v:,.1f}" for n, v in self.ceilings.items() if figures[n] > v]
         return (*low, *high)
 
     @property

@@ -17,7 +17,8 @@ from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.health import Health
-from notify_streams.streaming.settle import settled
+from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.settle import Pipeline
 from notify_streams.streaming.worker import run
 from tables.user_state import UserStates
 from tests.bench.counter import Counter
@@ -38,10 +39,12 @@ def noop(app: App, counter: Counter) -> None:
 def send(app: App, counter: Counter) -> None:
     """Send each record on, as it came, by record batches, awaited."""
 
+    pipeline = Pipeline(app)
+
     @app.agent(apps.topic(app, INPUT), name="bench.send")
     async def take(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
-            async with settled(app) as outgoing:
+            async with pipeline.settled(events) as outgoing:
                 for event in events:
                     message = event.message
                     outgoing.add(OUTPUT, message.partition, message.key, message.value)
@@ -52,14 +55,16 @@ def state(app: App, counter: Counter) -> None:
     """Read and write a table entry per record, changelog awaited."""
     states = UserStates(apps.table(app, "user_state", topics.USER_STATE_LOG), app.topic_prefix)
 
+    pipeline = Pipeline(app, states)
+
     @app.agent(apps.topic(app, INPUT), name="bench.state")
     async def take(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
-            async with settled(app, states) as outgoing:
+            async with pipeline.settled(events) as outgoing:
                 for event in events:
-                    message = event.message
-                    states.get(message.partition, message.key)
-                    states.write(message.partition, message.key, message.value, outgoing)
+                    partition, user, value = keyed(event)
+                    states.get(partition, user)
+                    states.write(partition, user, value, outgoing)
             counter.add(len(events))
 
 

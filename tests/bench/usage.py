@@ -1,6 +1,7 @@
 """How far a run has come and what each process has used, sampled while it goes on."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -75,7 +76,7 @@ def middle(samples: list[Sample], total: int) -> Usage:
 
 
 def _at(samples: list[Sample], done: float) -> Sample:
-    for before, after in zip(samples, samples[1:], strict=False):
+    for before, after in itertools.pairwise(samples):
         if before.done < done <= after.done:
             part = (done - before.done) / (after.done - before.done)
             cpu = {name: before.cpu[name] + part * (used - before.cpu[name]) for name, used in after.cpu.items()}
