@@ -21,7 +21,7 @@ from schemas.timers import PutTimerV1
 from schemas.words import Reason
 
 log = logging.getLogger(__name__)
-BATCH_S, HOLD_S, HOLD_STEP_S = 40.0, 15.0, 0.25
+BATCH_S, HOLD_S, HOLD_STEP_S = 25.0, 15.0, 0.25  # the last wave may take an attempt's 20 s more: 45 s in all
 
 
 class Job(msgspec.Struct, eq=False):
@@ -144,7 +144,9 @@ class Sender:
         for job in jobs:
             try:
                 rendered, locale = self.renderer.email(job.delivery)
-            except TemplateFailed as error:
+            except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
+                if not isinstance(error, TemplateFailed):
+                    log.error("delivery.unrendered delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
                 failed = outcomes.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error), self.clock())
                 results.outcomes.append((job, failed))
                 results.dead.append((job, failed))
@@ -169,7 +171,13 @@ class Sender:
         await self._own_memory.ended([outcome for _, outcome in ended])
 
     async def _ask(self, job: Job) -> Answer:
-        return await self.provider.send(job.mail) if job.mail is not None else TryLater("not rendered")
+        if job.mail is None:
+            return TryLater("not rendered")
+        try:
+            return await self.provider.send(job.mail)
+        except Exception as error:  # noqa: BLE001  it broke its promise, which is no reason to stop at it for ever
+            log.error("provider.raised delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
+            return Unknown(f"{self.provider.name} raised {_name(error)}")
 
     def _outcome(self, job: Job, answer: Answer, now: int) -> OutcomeV1:
         step = next_step(
@@ -205,3 +213,8 @@ def _wave(jobs: Sequence[Job], size: int) -> list[Job]:
                 break
             first[job.delivery.user_id] = job
     return list(first.values())
+
+
+def _name(error: Exception) -> str:
+    """Its kind alone: its words may hold an address."""
+    return type(error).__name__
