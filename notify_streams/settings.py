@@ -16,6 +16,7 @@ import msgspec
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECRET = re.compile(r"(password|secret|token|key)$")
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
 PREFIX = "NOTIFY_"
 
 
@@ -222,7 +223,13 @@ def masked(settings: Settings) -> dict[str, Any]:
 def _mask(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {k: "***" if v and isinstance(v, str) and _SECRET.search(k) else _mask(v) for k, v in value.items()}
+    return {k: _mask_text(k, v) if isinstance(v, str) else _mask(v) for k, v in value.items()}
+
+
+def _mask_text(key: str, text: str) -> str:
+    if text and _SECRET.search(key):
+        return "***"
+    return _CREDENTIALS.sub("://***@", text)
 
 
 def _toml(path: Path, *, required: bool) -> dict[str, Any]:
@@ -245,6 +252,8 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
         place = found
         for section in sections:
             place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise SettingsError(f"{name}: {section} is a section, and the environment gives it a value too")
         place[key] = _from_text(text)
     return found
 

@@ -54,7 +54,7 @@ class DeadLetters:
             (names.VERSION, __version__),
         )
         original = dict(message.headers or {})
-        headers: Headers = [*original.items(), *((name, text.encode()) for name, text in place)]
+        headers: Headers = [*original.items(), *((name, text.encode(errors="replace")) for name, text in place)]
         try:
             outgoing.add(TOPIC, message.partition, message.key, message.value, headers)
         except TooLarge:
@@ -71,4 +71,5 @@ class DeadLetters:
         run = self._runs[place] = self._runs.get(place, 0) + 1 if dead else 0
         recent.append(dead)
         if dead and (run > self._max_run or (len(recent) == _WINDOW and sum(recent) > _WINDOW * _SHARE)):
-            raise TooMany(f"{run} records of {place[0]}/{place[1]} in a row could not be processed by {self.stage}")
+            count = f"{run} in a row, {sum(recent)} of the last {len(recent)}"
+            raise TooMany(f"{count} records of {place[0]}/{place[1]} could not be processed by {self.stage}")
