@@ -184,7 +184,7 @@ def _payload(event: CloudEvent, limits: Limits) -> dict[str, Any]:
     try:
         payload = decoded(raw, "$.data.payload")
     except BadJson as bad:
-        raise _Refusal(bad.path, bad.reason) from None
+        raise _Refusal(bad.path, bad.reason, "invalid_json") from None
     if not isinstance(payload, dict):
         raise _Refusal("$.data.payload", "expected an object")
     return payload

@@ -15,7 +15,7 @@ from schemas.commands import FieldError
 STRUCTURED, JSON = "application/cloudevents+json", "application/json"
 _ENVELOPE = ("type", "time", "subject", "traceparent")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
-_MALFORMED = frozenset({"invalid_json", "too_deep", "number_out_of_range"})
+_MALFORMED = frozenset({"invalid_json", "too_deep"})
 _TOO_LARGE = frozenset({"event_too_large", "expansion_too_large"})
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -70,7 +70,7 @@ def problem_of(rejected: Rejected, *, flat: bool) -> Problem:
     pointer = pointer_of(rejected.path, flat=flat)
     if rejected.code in _TOO_LARGE:
         status = 413
-    elif rejected.code in _MALFORMED or "out of range" in rejected.reason:
+    elif rejected.code in _MALFORMED:
         status = 400
     else:
         return invalid(rejected.code, rejected.reason, pointer)

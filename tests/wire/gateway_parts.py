@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import jwt
@@ -24,7 +24,7 @@ from notify_streams.gateway.profiles import Floors, Known, Profiles
 from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.results import Waiting
 from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
-from notify_streams.settings import Auth, Gateway, Settings
+from notify_streams.settings import Auth, Gateway, Limits, Settings
 from schemas.catalogue import Catalogue, Category, NotificationType
 from schemas.codec import encode
 from schemas.commands import decode_command
@@ -190,12 +190,18 @@ class Bench:
 
 
 @asynccontextmanager
-async def a_bench(directory: Path, *, command_timeout: str = "2s", limits: Any = None) -> AsyncIterator[Bench]:
+async def a_bench(
+    directory: Path,
+    *,
+    command_timeout: str = "2s",
+    limits: Limits | None = None,
+    mode: Literal["keys", "open"] = "keys",
+) -> AsyncIterator[Bench]:
     """Everything in memory but the socket and the keys file."""
     settings = Settings(
-        auth=Auth(keys_file=str(directory / "keys.json"), jwt_secret=SECRET),
+        auth=Auth(mode=mode, keys_file=str(directory / "keys.json"), jwt_secret=SECRET),
         gateway=Gateway(command_timeout=command_timeout),
-        **({"limits": limits} if limits else {}),
+        limits=limits or Limits(),
     )
     ledger, store, floors = MemoryLedger(), Store(), Floors()
     answers = Waiting(floors.heard)

@@ -261,6 +261,13 @@ async def test_without_a_key_nothing_works(bench: Bench) -> None:
                 assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
+async def test_an_open_gateway_takes_whoever_shows_nothing_and_still_no_wrong_key(tmp_path: Path) -> None:
+    async with a_bench(tmp_path, mode="open") as bench:
+        assert (await post(bench, an_event()))[0] == 202
+        assert (await bench.json("GET", "/v1/users/ann/inbox"))[0] == 200
+        assert (await post(bench, an_event(), Authorization="Bearer nk_wrong"))[0] == 401
+
+
 async def test_a_key_is_held_to_its_sources_and_types(bench: Bench) -> None:
     key = bench.key(sources=("/shop/*",), types=("order.*",))
     assert (await post(bench, an_event(), **key))[0] == 202
