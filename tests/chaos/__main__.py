@@ -1,0 +1,46 @@
+"""`python -m tests.chaos NAME [--events N] [--quick]`; scripts/chaos calls it."""
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from notify_streams.local.engines import LocalEngines
+from tests.chaos.report import show
+from tests.chaos.spine import Plan, Spine
+from tests.system.whole import JARS
+
+QUICK = Plan(events=4_000, outage_s=10.0, act_s=5.0)
+
+
+async def spine(plan: Plan, keep: Path | None, console: Console) -> int:
+    """Run it on engines of its own; the exit code. With `keep` logs and data stay there."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            found = await Spine(place, engines, plan, lambda words: console.print(words, highlight=False)).run()
+    return show(found, console)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument("name", choices=["spine"])
+    parser.add_argument("--events", type=int)
+    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s")
+    parser.add_argument("--frozen", action="store_true", help="outages by SIGSTOP: connections stay open")
+    parser.add_argument("--keep", type=Path, help="a directory for data and logs, which then stay")
+    arguments = parser.parse_args()
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what our own clients say of outages that we make
+    logging.getLogger("cassandra").setLevel(logging.CRITICAL)
+    base = QUICK if arguments.quick else Plan()
+    plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
+    return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

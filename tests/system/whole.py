@@ -1,0 +1,67 @@
+"""The whole system in a directory of its own: engines, topics, tables, every role, simulator and gateway."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from notify_streams.local.child import Child
+from notify_streams.local.engines import LocalEngines
+from notify_streams.local.free_ports import HOST, free_port
+from notify_streams.local.programs import NOTIFY, PREPARATIONS, Program, programs
+from notify_streams.settings import Settings, load
+
+from .fleet import Ended, Fleet
+
+ROOT = Path(__file__).parents[2]
+JARS = ROOT / ".local" / "engines"
+_PREPARE_S = 120.0
+
+
+class Whole:
+    """Everything on engines that run already. `extra` are settings as in the environment."""
+
+    def __init__(
+        self,
+        directory: Path,
+        engines: LocalEngines,
+        *,
+        extra: Mapping[str, str] | None = None,
+        before_restart: Callable[[Ended], Awaitable[None]] | None = None,
+    ) -> None:
+        self.directory, self.engines = directory, engines
+        found = replace(engines.addresses, gateway=free_port(), smtp=f"smtp://{HOST}:{free_port()}")
+        self.environment = {
+            **found.environment(),
+            "NOTIFY_LOCAL__STATE": str(directory),
+            "NOTIFY_WORKER__DATA": str(directory / "data"),
+            "NOTIFY_AUTH__MODE": "open",
+            **(extra or {}),
+        }
+        self.settings: Settings = load(self.environment, cwd=directory)
+        self.mails = directory / "simulator" / "mails.jsonl"
+        programs_ = [_with(one, self.environment) for one in programs(found, directory)]
+        self.urls = {one.name: one.health_url.removesuffix("/readyz") for one in programs_}
+        hooks = {} if before_restart is None else {"before_restart": before_restart}
+        self.fleet = Fleet(programs_, logs=directory / "logs", cwd=directory, **hooks)
+
+    async def start(self) -> None:
+        """Topics and tables made, all programs ready."""
+        await asyncio.gather(*(self._prepare(words) for words in PREPARATIONS))
+        await self.fleet.start()
+
+    async def stop(self) -> None:
+        """The programs; the engines go on."""
+        await self.fleet.stop()
+
+    async def _prepare(self, words: tuple[str, ...]) -> None:
+        log = self.directory / "logs" / f"{'-'.join(words)}.log"
+        child = Child([*NOTIFY, *words], log=log, env=self.environment, cwd=self.directory)
+        await child.start()
+        if not await child.wait(_PREPARE_S) or child.exit_code != 0:
+            await child.kill()
+            raise RuntimeError(f"notify {' '.join(words)} failed: {child.tail()}")
+
+
+def _with(program: Program, environment: Mapping[str, str]) -> Program:
+    return replace(program, env={**environment, **program.env})
