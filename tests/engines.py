@@ -5,6 +5,7 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from notify_streams import settings
@@ -42,6 +43,14 @@ def redis(engines: LocalEngines) -> settings.Redis:
     """A running server; clean up your keys, or choose a database of your own (0 to 15)."""
     _ensure(engines, "redis")
     return settings.Redis(url=engines.addresses.redis or "")
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """It ended, whether or not somebody asked for its exit code."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _ensure(engines: LocalEngines, name: EngineName) -> None:

@@ -50,8 +50,11 @@ class Kafka(JavaEngine):
         words = ["format", "--ignore-formatted", "-t", cluster, "-c", str(properties)]
         child = Child([*tool, *words], log=self._log, cwd=self.home)
         await child.start()
-        if not await child.wait(60) or child.exit_code != 0:
+        try:
+            await child.wait(60)
+        finally:
             await child.kill()
+        if child.exit_code != 0:
             raise EngineError(self._failure(f"could not format {self.data}", child.tail()))
 
 

@@ -31,21 +31,28 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole; `problem` is the reason why it is not ready, if there is one."""
+    """The whole."""
 
     pid: int
     state: State
     since: datetime
     rows: tuple[Row, ...] = ()
-    problem: str = ""
 
     def sentence(self) -> str:
         """How it stands, in words."""
-        slow = [row.name for row in self.rows if row.state != "ready"]
-        if self.state == "ready" and not slow:
-            return f"Everything is ready: {_counted(self.rows, 'engine')}, {_counted(self.rows, 'program')}."
-        waiting = f" Not ready: {', '.join(slow)}." if slow else ""
-        return f"{self.state.capitalize()}.{waiting}{' ' + self.problem if self.problem else ''}"
+        slow = ", ".join(row.name for row in self.rows if row.state != "ready")
+        running = ", ".join(row.name for row in self.rows if row.pid)
+        match self.state:
+            case "ready" if not slow:
+                return f"Everything is ready: {_counted(self.rows, 'engine')}, {_counted(self.rows, 'program')}."
+            case "ready":
+                return f"Running, but not all is ready: {slow}."
+            case "stopping" if running:
+                return f"Stopping; these still run: {running}."
+            case "starting" if slow:
+                return f"Starting; not yet ready: {slow}."
+            case _:
+                return f"{self.state.capitalize()}."
 
 
 def write(state: Path, status: Status) -> None:

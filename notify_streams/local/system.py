@@ -67,6 +67,7 @@ class System:
             await self._engines.stop(*ENGINES)
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
+            self._become("stopped")
             status.remove(self._plan.state)
             await self._engines.close()
 
@@ -84,13 +85,13 @@ class System:
         try:
             if self._plan.engines_only:
                 self._become("ready")
-                await asyncio.gather(showing, *revivers)
+                await asyncio.gather(asyncio.shield(showing), *revivers)
             await asyncio.gather(*(self._prepare(words, found) for words in PREPARATIONS))
             running = programs(found, self._plan.state, simulator=self._plan.simulator)
             async with Supervisor(running, logs=self._plan.state / "logs", say=self._say) as self._supervisor:
                 await self._until_ready(self._supervisor)
                 self._become("ready")
-                await asyncio.gather(showing, *revivers)
+                await asyncio.gather(asyncio.shield(showing), *revivers)
         finally:
             self._become("stopping")
             for task in revivers:

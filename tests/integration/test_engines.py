@@ -16,7 +16,7 @@ from notify_streams.local.engine import EngineError, NotReady, ask_socket
 from notify_streams.local.engines import LocalEngines
 from notify_streams.local.kafka import PROBE
 from notify_streams.local.lock import InUse
-from tests.engines import JARS
+from tests.engines import JARS, is_gone
 
 PARENT = """
 import asyncio, sys, time
@@ -159,6 +159,6 @@ def test_no_engine_outlives_its_killed_parent(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
     until = time.monotonic() + 5
-    while any(engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE for engine in engines):
+    while not all(is_gone(engine) for engine in engines):
         assert time.monotonic() < until
         time.sleep(0.05)

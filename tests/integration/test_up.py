@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from notify_streams import settings
-from tests.engines import JARS
+from tests.engines import JARS, is_gone
 
 NOTIFY = (sys.executable, "-m", "notify_streams")
 
@@ -67,7 +67,7 @@ def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         process.stdout.read()
     assert process.returncode == 0
-    assert not any(child.is_running() for child in children)
+    assert all(is_gone(child) for child in children)
 
 
 def test_a_wrong_option_is_a_usage_error(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from notify_streams.local.child import Child
+from tests.engines import is_gone
 
 SLEEP = (sys.executable, "-c", "import time; print('here', flush=True); time.sleep(600)")
 STUBBORN = (
@@ -74,7 +75,10 @@ def test_no_child_outlives_its_parent(tmp_path: Path, number: signal.Signals) ->
         child = psutil.Process(int(parent.stdout.readline()))
         parent.send_signal(number)
         parent.wait()
-    assert _gone(child)
+    until = time.monotonic() + 5
+    while not is_gone(child):
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 async def _started(child: Child) -> None:
@@ -83,12 +87,3 @@ async def _started(child: Child) -> None:
     while child.tail() != "here":
         assert time.monotonic() < until
         await asyncio.sleep(0.01)
-
-
-def _gone(process: psutil.Process) -> bool:
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.01)
-    return False

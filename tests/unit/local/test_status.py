@@ -2,6 +2,8 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from notify_streams.local import status
 from notify_streams.local.lock import StateLock
 from notify_streams.local.status import Row, Status
@@ -9,8 +11,8 @@ from notify_streams.local.status import Row, Status
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-def _row(name: str, state: status.State = "ready") -> Row:
-    return Row(name=name, kind="engine", state=state, since=NOW)
+def _row(name: str, state: status.State = "ready", pid: int | None = None) -> Row:
+    return Row(name=name, kind="engine", state=state, since=NOW, pid=pid)
 
 
 def test_another_terminal_reads_what_the_owner_wrote(tmp_path: Path) -> None:
@@ -27,9 +29,15 @@ def test_a_directory_in_which_nothing_ever_ran_has_no_status(tmp_path: Path) -> 
     assert status.read(tmp_path / "none") is None
 
 
-def test_the_sentence_names_what_is_not_ready() -> None:
-    rows = (_row("kafka"), _row("redis", "waiting"))
-    assert Status(pid=1, state="ready", since=NOW, rows=rows).sentence() == "Ready. Not ready: redis."
-    assert Status(pid=1, state="ready", since=NOW, rows=rows[:1]).sentence() == (
-        "Everything is ready: 1 engine, 0 programs."
-    )
+@pytest.mark.parametrize(
+    ("state", "rows", "sentence"),
+    [
+        ("ready", (_row("kafka"),), "Everything is ready: 1 engine, 0 programs."),
+        ("ready", (_row("kafka"), _row("redis", "waiting")), "Running, but not all is ready: redis."),
+        ("starting", (_row("kafka", "starting"), _row("redis")), "Starting; not yet ready: kafka."),
+        ("stopping", (_row("kafka", pid=7), _row("redis", "stopped")), "Stopping; these still run: kafka."),
+        ("stopped", (_row("kafka", "stopped"),), "Stopped."),
+    ],
+)
+def test_the_sentence_names_what_is_in_the_way(state: status.State, rows: tuple[Row, ...], sentence: str) -> None:
+    assert Status(pid=1, state=state, since=NOW, rows=rows).sentence() == sentence
