@@ -68,19 +68,19 @@ class RedisLedger:
 
     def __init__(self, redis: Pipelined, settings: Settings) -> None:
         self._redis = redis
-        self._keep_s = round(seconds(settings.retention.dedup))
-        self._claim_ms = milliseconds(settings.gateway.delivery_timeout) + _GRACE_MS
+        self._keep_s = b"%d" % round(seconds(settings.retention.dedup))
+        self._claim_ms = b"%d" % (milliseconds(settings.gateway.delivery_timeout) + _GRACE_MS)
 
     async def claim(self, key: str, digest: bytes) -> Claimed:
         """See Ledger. Two may take up an unconfirmed event at once: both get the same answer."""
         name, claim = _event(key), _UNDER_WAY + digest
-        (found,) = await self._redis.ask(lambda pipe: pipe.set(name, claim, nx=True, get=True, px=self._claim_ms))
+        (found,) = await self._redis.ask((b"SET", name, claim, b"NX", b"GET", b"PX", self._claim_ms))
         if found is None:
             return Mine()
         if found[1 : 1 + _DIGEST_BYTES] != digest:
             return OtherBody()
         if found[:1] == _UNCONFIRMED:
-            await self._redis.ask(lambda pipe: pipe.set(name, claim, px=self._claim_ms))
+            await self._redis.ask((b"SET", name, claim, b"PX", self._claim_ms))
             return Mine()
         return Taken(found[1 + _DIGEST_BYTES :]) if found[:1] == _TAKEN else UnderWay()
 
@@ -97,11 +97,11 @@ class RedisLedger:
 
     async def mark(self, notification_id: str) -> Mark | None:
         """See Ledger."""
-        (found,) = await self._redis.ask(lambda pipe: pipe.get(_mark(notification_id)))
+        (found,) = await self._redis.ask((b"GET", _mark(notification_id)))
         return None if found is None else _decode_mark(found)
 
-    def _kept(self, name: str, value: bytes) -> Command:
-        return lambda pipe: pipe.set(name, value, ex=self._keep_s)
+    def _kept(self, name: bytes, value: bytes) -> Command:
+        return (b"SET", name, value, b"EX", self._keep_s)
 
 
 async def claim_patiently(ledger: Ledger, key: str, digest: bytes, *, wait_s: float) -> Claimed:
@@ -116,12 +116,12 @@ async def claim_patiently(ledger: Ledger, key: str, digest: bytes, *, wait_s: fl
         pause = min(pause * 1.5, 0.1)
 
 
-def _event(key: str) -> str:
-    return f"{_PREFIX}event:{key}"
+def _event(key: str) -> bytes:
+    return f"{_PREFIX}event:{key}".encode()
 
 
-def _mark(notification_id: str) -> str:
-    return f"{_PREFIX}mark:{notification_id}"
+def _mark(notification_id: str) -> bytes:
+    return f"{_PREFIX}mark:{notification_id}".encode()
 
 
 _decode_mark = msgspec.json.Decoder(Mark).decode

@@ -44,12 +44,12 @@ class RedisShared:
 
     async def read(self, user_id: str) -> Known | None:
         """See Shared."""
-        (found,) = await self._redis.ask(lambda pipe: pipe.get(_key(user_id)))
+        (found,) = await self._redis.ask((b"GET", _key(user_id)))
         return None if found is None else _decode_known(found)
 
     async def tell(self, user_id: str, known: Known) -> None:
         """See Shared."""
-        await self._redis.ask(lambda pipe: pipe.set(_key(user_id), encode(known), ex=_KEEP_S))
+        await self._redis.ask((b"SET", _key(user_id), encode(known), b"EX", b"%d" % _KEEP_S))
 
 
 @dataclass(slots=True)
@@ -120,8 +120,8 @@ class Profiles:
         return self.floors.of(user_id)
 
 
-def _key(user_id: str) -> str:
-    return f"notify:profile:{user_id}"
+def _key(user_id: str) -> bytes:
+    return f"notify:profile:{user_id}".encode()
 
 
 _NOTHING = Known(0)
