@@ -12,6 +12,7 @@ _COMMANDS = {
     "up": "notify_streams.cli.up:up",
     "down": "notify_streams.cli.up:down",
     "status": "notify_streams.cli.up:status",
+    "demo": "notify_streams.cli.demo:demo",
     "worker": "notify_streams.cli.worker:worker",
     "topics": "notify_streams.cli.topics:topics",
     "providers": "notify_streams.cli.providers:providers",

@@ -5,8 +5,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -21,6 +22,8 @@ from notify_streams.local.system import Plan, System, UpError
 
 from . import view
 
+T = TypeVar("T")
+
 
 @click.command()
 @click.option("--only", type=click.Choice(["engines"]), help="Start Kafka, Cassandra and Redis, and nothing else.")
@@ -29,7 +32,7 @@ from . import view
 @click.option("--detach", is_flag=True, help="Run in the background; return when everything is ready.")
 def up(only: str | None, fresh: bool, no_simulator: bool, detach: bool) -> None:
     """Start the engines, every role and the gateway on this machine. Ctrl-C stops all of it."""
-    plan = _plan(only, fresh, no_simulator)
+    plan = plan_of(only, fresh, no_simulator)
     try:
         if detach:
             flags = {"--fresh": fresh, "--no-simulator": no_simulator}
@@ -69,7 +72,8 @@ def status(as_json: bool) -> None:
         view.show(now)
 
 
-def _plan(only: str | None, fresh: bool, no_simulator: bool) -> Plan:
+def plan_of(only: str | None, fresh: bool, no_simulator: bool) -> Plan:
+    """What the settings make of these options."""
     state = _state(settings.load())
     if owner(state) is None:
         addresses.remove(state)  # left by one that was killed: its ports are no preference of anybody
@@ -103,14 +107,16 @@ def _in_foreground(plan: Plan) -> None:
     if sys.stdout.isatty():
         logging.basicConfig(filename=log, format="%(asctime)s %(levelname)s %(name)s %(message)s")
         with view.Live() as live:
-            asyncio.run(_until_told(plan, live.say, live.draw))
+            asyncio.run(until_told(System(plan, say=live.say, draw=live.draw).run(), live.say))
     else:
         logging.basicConfig(level=logging.CRITICAL)
-        asyncio.run(_until_told(plan, view.say_plainly, view.Transitions().draw))
+        system = System(plan, say=view.say_plainly, draw=view.Transitions().draw)
+        asyncio.run(until_told(system.run(), view.say_plainly))
 
 
-async def _until_told(plan: Plan, say: Callable[[str], None], draw: Callable[[board.Status], None]) -> None:
-    running = asyncio.create_task(System(plan, say=say, draw=draw).run())
+async def until_told(work: Coroutine[None, None, T], say: Callable[[str], None]) -> T | None:
+    """The result of `work`, None if SIGINT or SIGTERM cancelled it; a second signal kills everything at once."""
+    running = asyncio.create_task(work)
     loop = asyncio.get_running_loop()
     told = False
 
@@ -125,7 +131,8 @@ async def _until_told(plan: Plan, say: Callable[[str], None], draw: Callable[[bo
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
     try:
-        await running
+        return await running
     except asyncio.CancelledError:
         if not told:
             raise
+        return None

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -23,7 +23,7 @@ _WIDE = 100
 def show(status: Status) -> None:
     """Once."""
     console = Console()
-    console.print(_picture(status, (), console.width))
+    console.print(_picture(status, console.width))
 
 
 def say_plainly(line: str) -> None:
@@ -46,9 +46,10 @@ class Transitions:
 
 
 class Live:
-    """One picture that is drawn over; what is said stays below the table for a while."""
+    """One picture that is drawn over; `below` comes after the table, and then what was said lately."""
 
-    def __init__(self) -> None:
+    def __init__(self, below: Callable[[], RenderableType] | None = None) -> None:
+        self._below = below
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._status: Status | None = None
         self._live = rich.live.Live(auto_refresh=False)
@@ -71,12 +72,16 @@ class Live:
     def draw(self, status: Status) -> None:
         """The newest figures."""
         self._status = status
-        self._live.update(_picture(status, self._lines, self._live.console.width), refresh=True)
+        more = [self._below()] if self._below else []
+        self._live.update(Group(_picture(status, self._live.console.width), *more, *_dimmed(self._lines)), refresh=True)
 
 
-def _picture(status: Status, lines: Iterable[str], width: int) -> RenderableType:
-    table = _table(status, wide=width >= _WIDE)
-    return Group(Text(status.sentence(), style="bold"), table, *(Text(line, style="dim") for line in lines))
+def _picture(status: Status, width: int) -> RenderableType:
+    return Group(Text(status.sentence(), style="bold"), _table(status, wide=width >= _WIDE))
+
+
+def _dimmed(lines: Iterable[str]) -> Iterable[Text]:
+    return (Text(line, style="dim") for line in lines)
 
 
 def _table(status: Status, *, wide: bool) -> Table:

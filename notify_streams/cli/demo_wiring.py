@@ -1,0 +1,111 @@
+"""What a run of the demo works with, picked and opened; imported while the engines start."""
+
+import os
+import time
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+
+from notify_streams import bootstrap, settings
+from notify_streams.gateway import keys as ring
+from notify_streams.gateway.keys import Key, Role
+from notify_streams.local import addresses
+from notify_streams.local.demo import examples
+from notify_streams.local.demo.api import Api, Secrets
+from notify_streams.local.demo.enrol import people
+from notify_streams.local.demo.inboxes import Inboxes
+from notify_streams.local.demo.lines import KEYS, Run
+from notify_streams.local.demo.play import LogCount, Means, Played, play
+from notify_streams.local.demo.report import Shown
+from notify_streams.local.status import Status
+from notify_streams.local.system import Plan
+from notify_streams.records.cassandra import CassandraRecords
+from notify_streams.records.reconcile import reconcile
+from notify_streams.settings import Settings
+from notify_streams.stores.cassandra import connect
+
+from .demo_screen import Screen
+
+
+async def perform(plan: Plan, status: Status, run: Run, tokens: str, shown: Screen, *, once: bool) -> None:
+    """Play and show. Raises ApiError, KafkaError, Unavailable."""
+    programs = {row.name: row.address for row in status.rows if row.kind == "program"}
+    with _keys(run, plan.state, tokens) as secrets:
+        async with _means(plan.state, programs, secrets) as means:
+            played = await play(means, run, shown.progress)
+            shown.show(await _examples(means, played), None if once else means)
+
+
+async def _examples(means: Means, played: Played) -> Shown:
+    statuses = played.measured.statuses
+    return Shown(
+        played,
+        await examples.inbox(means.api, statuses),
+        await examples.mail(means.http, means.programs["simulator"], statuses, played.entries),
+        await examples.untold(means.api, statuses),
+    )
+
+
+@asynccontextmanager
+async def _means(state: Path, programs: dict[str, str], secrets: Secrets) -> AsyncIterator[Means]:
+    found = _settings_of(state)
+    catalogue, limits = bootstrap.catalogue(found), bootstrap.limits(found)
+    session = await connect(found.cassandra)
+    try:
+        records = await CassandraRecords.open(session)
+
+        async def recount(since: int, until: int) -> LogCount:
+            account = await reconcile(
+                found.kafka, records, catalogue, limits, since=since, until=until, clock=lambda: until
+            )
+            return LogCount(account.published, account.unaccounted_count)
+
+        async with aiohttp.ClientSession() as http:
+            yield Means(
+                settings=found,
+                state=state,
+                http=http,
+                api=Api(http, programs["gateway"], secrets),
+                programs=programs,
+                records=records,
+                inboxes=await Inboxes.open(session, [user["user_id"] for user in people()]),
+                catalogue=catalogue,
+                limits=limits,
+                recount=recount,
+            )
+    finally:
+        await session.close()
+
+
+def _settings_of(state: Path) -> Settings:
+    """Those of this process, with the addresses that the system got, wherever its state directory is."""
+    written = tomllib.loads((state / addresses.FILE).read_text())
+    cassandra, smtp = written["cassandra"], written["providers"]["smtp"]
+    found = addresses.Addresses(
+        kafka=written["kafka"]["bootstrap"],
+        cassandra=(cassandra["hosts"][0], cassandra["port"]),
+        redis=written["redis"]["url"],
+        gateway=written["gateway"]["port"],
+        smtp=smtp["url"],
+    )
+    return settings.load({**os.environ, **found.environment()})
+
+
+@contextmanager
+def _keys(run: Run, state: Path, tokens: str) -> Iterator[Secrets]:
+    """One key for each role, gone when the run is over; those of a run that was killed go first."""
+    path = state / "keys.json"
+    for left in [key.name for key in ring.read(path) if key.name.startswith(KEYS)]:
+        ring.revoke(path, left)
+    names: dict[Role, str] = {"producer": run.key, "service": f"{run.key}-service", "operator": f"{run.key}-operator"}
+    secrets = {role: ring.new_secret() for role in names}
+    for role, name in names.items():
+        made = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")
+        ring.create(
+            path, Key(name=name, role=role, hash="", sources=(run.source("/*"),), created_at=made), secrets[role]
+        )
+    yield Secrets(secrets["producer"], secrets["service"], secrets["operator"], tokens)

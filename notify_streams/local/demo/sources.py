@@ -1,0 +1,120 @@
+"""The terms of the sum, each read where it is kept: facts, dead letters, timers."""
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from uuid import UUID
+
+import msgspec
+
+from notify_streams.domain.status import NotificationStatus, fold
+from notify_streams.ports import Records
+from notify_streams.settings import Kafka
+from notify_streams.streaming import topics
+from schemas import deadletters as names
+from schemas.decisions import DecisionV1
+from schemas.timers import decode_entry
+from schemas.words import Channel
+
+from .inputs import Identity, identity
+from .mails import Entry
+from .offsets import Place, Raw, records_since
+from .tally import Letter, Timer
+
+_DUE = struct.Struct(">BQ")
+_LANE_RANKS = range(3)
+_AT_ONCE = 500
+IsMine = Callable[[str], bool]
+
+
+class _Of(msgspec.Struct, frozen=True):
+    """What a notification and a delivery have in common, as far as it is asked here."""
+
+    notification_id: str
+    source: str = ""
+    channel: Channel | None = None
+    channels: tuple[Channel, ...] = ()
+
+
+_of = msgspec.json.Decoder(_Of).decode
+
+
+async def decided(
+    records: Records, users: Iterable[str], is_mine: IsMine
+) -> tuple[list[NotificationStatus], frozenset[Identity]]:
+    """Every notification of these users that has a decision of ours, and the events they are of."""
+    ids = [id_ for user in users for id_ in await records.notifications_of(user)]
+    statuses: list[NotificationStatus] = []
+    identities: set[Identity] = set()
+    for at in range(0, len(ids), _AT_ONCE):
+        for id_, facts in (await records.facts_of(ids[at : at + _AT_ONCE])).items():
+            notification = next((f.notification for f in facts if isinstance(f, DecisionV1)), None)
+            status = fold(id_, facts)
+            if status is not None and notification is not None and is_mine(notification.source):
+                statuses.append(status)
+                identities.add(identity(notification))
+    return statuses, frozenset(identities)
+
+
+async def letters_since(kafka: Kafka, start: Place, is_mine: IsMine) -> list[Letter]:
+    """Dead letters of ingest, and those that tell of our notifications."""
+    letters = [_letter(record, kafka.prefix) for record in await records_since(kafka, topics.DEAD_LETTERS, start)]
+    return [letter for letter, source in letters if letter.stage == "ingest" or is_mine(source)]
+
+
+async def waiting_timers(kafka: Kafka, is_mine: IsMine) -> list[Timer]:
+    """From the changelog of the scheduler's table: what it would find again after a crash."""
+    last: dict[bytes, bytes | None] = {}
+    for record in await records_since(kafka, topics.TIMERS_LOG, {}):
+        last[record.key or b""] = record.value
+    found = [(key, value) for key, value in last.items() if value is not None and key[:1] and key[0] in _LANE_RANKS]
+    timers = [(_timer(key, value), _of(decode_entry(value).payload).source) for key, value in found]
+    return [timer for timer, source in timers if is_mine(source)]
+
+
+def _timer(key: bytes, value: bytes) -> Timer:
+    entry = decode_entry(value)
+    what = _of(entry.payload)
+    return Timer(
+        timer_id=entry.timer_id,
+        notification_id=what.notification_id,
+        channels=what.channels or ((what.channel,) if what.channel else ()),
+        due_at=_DUE.unpack_from(key)[1],
+    )
+
+
+def _letter(record: Raw, prefix: str) -> tuple[Letter, str]:
+    headers = {name: value.decode(errors="replace") for name, value in record.headers}
+    told = _told(record.value)
+    place = "/".join(
+        headers.get(name, "") for name in (names.ORIGINAL_TOPIC, names.ORIGINAL_PARTITION, names.ORIGINAL_OFFSET)
+    )
+    letter = Letter(
+        stage=headers.get(names.STAGE, ""),
+        place=place.removeprefix(prefix),
+        error_class=headers.get(names.ERROR_CLASS, ""),
+        reason=headers.get(names.ERROR, ""),
+        notification_id=None if told is None else told.notification_id,
+    )
+    return letter, "" if told is None else told.source
+
+
+def _told(value: bytes | None) -> _Of | None:
+    try:
+        told = _of(value or b"")
+        UUID(told.notification_id)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    return told
+
+
+def mails_of(statuses: Iterable[NotificationStatus], entries: Iterable[Entry]) -> list[str]:
+    """Delivery ids of accepted mails; those of earlier runs, whose timers came due meanwhile, are left out."""
+    known = {d.delivery_id for status in statuses for channel in status.channels for d in channel.deliveries}
+    return [entry.delivery_id for entry in entries if entry.event == "accepted" and entry.delivery_id in known]
+
+
+def of_run(rows: Sequence[tuple[str, str]], known: Iterable[str]) -> tuple[list[str], int]:
+    """Notifications of inbox rows that are of this run, and how many rows are of others."""
+    mine = {*known}
+    ours = [notification for _, notification in rows if notification in mine]
+    return ours, len(rows) - len(ours)
