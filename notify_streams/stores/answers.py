@@ -8,12 +8,14 @@ from threading import Lock
 from typing import Any
 
 from cassandra import DriverException, RequestValidationException
+from cassandra.cluster import NoHostAvailable
 from cassandra.connection import ConnectionException
+from cassandra.pool import NoConnectionsAvailable
 from cassandra.protocol import ErrorMessage
 
 from notify_streams.ports import Unavailable
 
-_OUTAGES = (DriverException, ConnectionException, ErrorMessage, OSError)
+_OUTAGES = (NoHostAvailable, NoConnectionsAvailable, DriverException, ConnectionException, ErrorMessage, OSError)
 
 
 async def answered(session: Any, statements: Sequence[Any]) -> list[Any]:

@@ -1,6 +1,7 @@
 """A session to Cassandra: how it is opened, how statements are prepared, written in groups, and read."""
 
 import asyncio
+import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,10 @@ _PROTOCOL = 5
 _CONNECT_TIMEOUT_S = 5.0
 _RECONNECT_S = 1.0  # the driver's own pauses grow to ten minutes: an inbox may not stay away that long
 _NO_PAGES = 0
-_INVALID_KEYSPACE = "does not exist"
+# The server warns of every batch over several partitions, which ours are on purpose; and a refused connection is
+# told by whoever waits for it, not by a traceback every half second.
+logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
+logging.getLogger("cassandra.cluster").addFilter(lambda record: not record.exc_info)
 
 
 class Session:
@@ -72,8 +76,6 @@ async def connect(config: settings.Cassandra, *, keyspace: bool = True) -> Sessi
     try:
         return await asyncio.to_thread(_connected, config, config.keyspace if keyspace else None)
     except Exception as error:
-        if _INVALID_KEYSPACE in str(error):
-            raise Unavailable(f"no keyspace {config.keyspace}: run `notify schema create`") from error
         raise translated(error) from error
 
 
@@ -94,7 +96,12 @@ def _connected(config: settings.Cassandra, keyspace: str | None) -> Session:
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
     )
     try:
-        return Session(cluster.connect(keyspace))
+        session = cluster.connect()
+        if keyspace is not None:
+            if keyspace not in cluster.metadata.keyspaces:
+                raise Unavailable(f"cassandra has no keyspace {keyspace}: run `notify schema create`")
+            session.set_keyspace(keyspace)
+        return Session(session)
     except BaseException:
         cluster.shutdown()
         raise
