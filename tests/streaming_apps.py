@@ -1,0 +1,306 @@
+"""Tiny Faust apps that tests start as processes, over our transport or over the stock one.
+
+`python -m tests.streaming_apps SPEC` with a JSON object `Spec`. What an app has handled is in its journal, line by
+line, written at once, so that it survives SIGKILL; its counts are in `JOURNAL.stats` when it was stopped by SIGTERM.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+from aiokafka.errors import RequestTimedOutError
+from aiokafka.protocol.produce import ProduceRequest
+from faust.types import EventT, StreamT
+
+from notify_streams import logs, settings
+from notify_streams.streaming import app as apps
+from notify_streams.streaming import health
+from notify_streams.streaming.app import App
+from notify_streams.streaming.batches import batches
+from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.settle import settled
+from tables.by_event import ByEvent
+
+_STOCK = {"Topic": "faust:Topic", "store": "rocksdb://", "TableManager": "faust.tables.manager:TableManager"}
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run and how. `hold` are values that wait until the file `release` is there."""
+
+    app: str
+    kafka: settings.Kafka
+    data: str
+    journal: str
+    role: str = "tested"
+    instance: int = 0
+    stock: bool = False
+    stock_restore: bool = False
+    fence: bool = True
+    style: str = "batches"
+    limit: int = 100
+    concurrency: int = 1
+    pause_s: float = 0.0
+    exit_at: str = ""
+    raise_at: str = ""
+    hold: tuple[str, ...] = ()
+    release: str = ""
+    lose_answers: int = 0
+    options: dict[str, Any] = {}
+
+
+class Journal:
+    """What was handled, in order, and what was counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.stats: dict[str, Any] = {"tasks": 0, "started": 0, "first": 0.0, "last": 0.0}
+
+    def handled(self, event: EventT[bytes]) -> None:
+        """One line: partition, offset, key, value, and the time in seconds."""
+        message, now = event.message, time.time()
+        self.stats["first"], self.stats["last"] = self.stats["first"] or now, now
+        key, value = (message.key or b"-").decode(), "null" if message.value is None else message.value[:64].decode()
+        os.write(self._file, f"{message.partition} {message.offset} {key} {value} {now:.3f}\n".encode())
+
+    def close(self) -> None:
+        """Write the counts."""
+        self._path.with_suffix(".stats").write_text(json.dumps(self.stats))
+
+
+def build(spec: Spec) -> App:
+    """An app with our transport and settings, or the same with Faust's own."""
+    config = settings.Settings(kafka=spec.kafka, worker=settings.Worker(data=spec.data))
+    overrides: dict[str, Any] = dict(spec.options)
+    if spec.stock:
+        overrides = {"broker": f"kafka://{spec.kafka.bootstrap}", **_STOCK, **overrides}
+    if spec.stock_restore:
+        overrides["TableManager"] = _STOCK["TableManager"]
+    apps.data_directory(config, spec.role, spec.instance).mkdir(parents=True, exist_ok=True)
+    app = apps.build(config, spec.role, instance=spec.instance, **overrides)
+    if not spec.fence:
+        app.lease.check = lambda: None  # type: ignore[method-assign]
+    return app
+
+
+async def lists(stream: StreamT[bytes], spec: Spec) -> AsyncIterator[list[EventT[bytes]]]:
+    """The stream by our batches, or in one of the ways of stock Faust."""
+    if spec.style == "batches":
+        async for events in batches(stream, spec.limit):
+            yield events
+    elif spec.style == "take":
+        async for taken in stream.take_events(spec.limit, within=0.1):
+            yield list(taken)
+    else:
+        async for event in stream.events():
+            yield [event]
+
+
+async def wait_until(holds: Callable[[], object]) -> None:
+    """Look fifty times a second."""
+    while not holds():  # noqa: ASYNC110  files and other processes set no event
+        await asyncio.sleep(0.02)
+
+
+async def handle(spec: Spec, journal: Journal, event: EventT[bytes]) -> None:
+    """Note it, with the faults that the spec asks for."""
+    value = "null" if event.message.value is None else event.message.value.decode()
+    if value == spec.exit_at:
+        os._exit(9)
+    if value == spec.raise_at:
+        raise ValueError(value)
+    await wait_until(lambda: value not in spec.hold or os.path.exists(spec.release))
+    journal.handled(event)
+
+
+def echo(app: App, spec: Spec, journal: Journal) -> None:
+    """Note what comes on `in`."""
+
+    @app.agent(apps.topic(app, "in"), name="echo", concurrency=spec.concurrency)
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            for event in events:
+                await handle(spec, journal, event)
+            if spec.pause_s:
+                await asyncio.sleep(spec.pause_s)
+
+
+def lanes(app: App, spec: Spec, journal: Journal) -> None:
+    """The same on `high`, and on `low` where each batch costs `pause_s` of CPU."""
+
+    @app.agent(apps.topic(app, "high"), name="high")
+    async def high(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            for event in events:
+                journal.handled(event)
+
+    @app.agent(apps.topic(app, "low"), name="low")
+    async def low(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            until = time.monotonic() + spec.pause_s
+            while time.monotonic() < until:
+                pass
+            journal.stats["low"] = journal.stats.get("low", 0) + len(events)
+            await asyncio.sleep(0)
+
+
+def forward(app: App, spec: Spec, journal: Journal) -> None:
+    """Send everything from `in` to `out`; what cannot be processed goes to the dead letters."""
+    dead = DeadLetters("tested", 20)
+
+    @app.agent(apps.topic(app, "in"), name="forward")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            async with settled(app) as outgoing:
+                for event in events:
+                    try:
+                        await handle(spec, journal, event)
+                        outgoing.add("out", event.message.partition, event.message.key, event.message.value)
+                        dead.handled(event)
+                    except ValueError as error:
+                        dead.bury(event, error, outgoing, now=0)
+
+
+def stock_forward(app: App, spec: Spec, journal: Journal) -> None:
+    """The same by Faust's own way to send, one by one, each awaited."""
+    out = apps.topic(app, "out")
+
+    @app.agent(apps.topic(app, "in"), name="forward")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            for event in events:
+                message = event.message
+                await (await out.send(key=message.key, value=message.value, partition=message.partition))
+                journal.handled(event)
+
+
+def raw_flush(app: App, spec: Spec, journal: Journal) -> None:
+    """Send raw without waiting, then flush as a commit does, and note whether the broker has it."""
+
+    @app.agent(apps.topic(app, "in"), name="raw")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            for event in events:
+                future = await app.raw_producer.send(app.topic_prefix + "out", event.message.value, partition=0)
+                before = future.done()
+                await app.producer.flush()
+                journal.stats["flushed"] = [before, future.done()]
+                journal.handled(event)
+
+
+def state(app: App, spec: Spec, journal: Journal) -> None:
+    """Keep under each key of `in` the last value; once recovered, note what the table holds."""
+    table = apps.table(app, "kept", "log")
+    kept = ByEvent(table, app.topic_prefix)
+
+    @app.agent(apps.topic(app, "in"), name="state")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            async with settled(app, kept) as outgoing:
+                for event in events:
+                    message = event.message
+                    if message.value is None:
+                        kept.delete(message.partition, message.key or b"", outgoing)
+                    else:
+                        kept.write(message.partition, message.key or b"", message.value, outgoing)
+                    journal.handled(event)
+
+    @app.task
+    async def dump() -> None:
+        await wait_until(lambda: app.tables.actives_ready and not app.rebalancing)
+        rows = {
+            key.decode(): value.decode()
+            for tp in app.consumer.assignment()
+            if tp.topic == app.topic_prefix + "in"
+            for key, value in kept.items(tp.partition, b"a", b"z", 10**6)
+        }
+        journal_path = Path(spec.journal)
+        journal_path.with_suffix(".table.new").write_text(json.dumps(rows))
+        journal_path.with_suffix(".table.new").replace(journal_path.with_suffix(".table"))
+
+
+APPS: dict[str, Callable[[App, Spec, Journal], None]] = {
+    "echo": echo,
+    "lanes": lanes,
+    "forward": forward,
+    "stock_forward": stock_forward,
+    "raw_flush": raw_flush,
+    "state": state,
+}
+
+
+def count_tasks(journal: Journal) -> None:
+    """How many tasks the main loop makes, the dearest thing that asyncio does."""
+
+    def made(loop: asyncio.AbstractEventLoop, coroutine: Any, **kwargs: Any) -> "asyncio.Task[Any]":
+        journal.stats["tasks"] += 1
+        return asyncio.Task(coroutine, loop=loop, **kwargs)
+
+    asyncio.get_running_loop().set_task_factory(made)
+
+
+def count_starts(app: App, journal: Journal) -> None:
+    """How often somebody asks the app to start its producer."""
+    start = app.maybe_start_producer
+
+    async def counted() -> Any:
+        journal.stats["started"] += 1
+        return await start()
+
+    app.maybe_start_producer = counted  # type: ignore[method-assign]
+
+
+async def lose_answers(app: App, count: int) -> None:
+    """From now on so many produce requests reach the broker without their answer coming back."""
+    await wait_until(lambda: app._producer is not None and app.raw_producer is not None)
+    client, left = app.raw_producer.client, count
+    send = client.send
+
+    async def send_and_forget(node: int, request: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        answer = await send(node, request, **kwargs)
+        if isinstance(request, ProduceRequest) and left:
+            left -= 1
+            raise RequestTimedOutError
+        return answer
+
+    client.send = send_and_forget
+
+
+async def serve(spec: Spec) -> None:
+    """Run the app until SIGTERM, with probes; their port is in `JOURNAL.port`."""
+    journal, stopping = Journal(Path(spec.journal)), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    count_tasks(journal)
+    app = build(spec)
+    APPS[spec.app](app, spec, journal)
+    count_starts(app, journal)
+    watched = health.Health(spec.role, 2.0)
+    watched.watch(app)
+    probes = await health.serve(watched, "127.0.0.1", 0)
+    Path(spec.journal).with_suffix(".port").write_text(str(probes.addresses[0][1]))
+    started = asyncio.ensure_future(app.start())
+    losing = asyncio.ensure_future(lose_answers(app, spec.lose_answers))
+    ended = asyncio.ensure_future(stopping.wait())
+    await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)
+    if started.done():
+        started.result()
+        await ended
+    journal.close()
+    await app.stop()
+    await probes.cleanup()
+    losing.cancel()
+    started.cancel()
+
+
+if __name__ == "__main__":
+    logs.configure()
+    uvloop.run(serve(msgspec.json.decode(sys.argv[1].encode(), type=Spec)))
