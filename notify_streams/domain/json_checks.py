@@ -10,7 +10,8 @@ import msgspec
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?+', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
-_MAX_DIGITS = 1000
+_DIGITS = re.compile(rb"\d+")
+_MAX_DIGITS, _DIGITS_OF_A_DOUBLE = 1000, 309
 _decode = msgspec.json.Decoder().decode
 
 
@@ -44,18 +45,23 @@ def decoded(text: bytes, path: str = "$") -> Any:
     Check `depth_of` first: the recursion limit differs between Python versions.
     """
     try:
-        return _decode(text)
+        value = _decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadJson(*_located(text, path, str(error))) from error
+        raise BadJson(*(_located(text, path) or (path, str(error)))) from error
+    if len(text) > _DIGITS_OF_A_DOUBLE and any(len(run[0]) >= _DIGITS_OF_A_DOUBLE for run in _DIGITS.finditer(text)):
+        bad = _located(text, path)  # our decoder takes integers of any size, those of others do not
+        if bad is not None:
+            raise BadJson(*bad)
+    return value
 
 
-def _located(text: bytes, path: str, otherwise: str) -> tuple[str, str]:
+def _located(text: bytes, path: str) -> tuple[str, str] | None:
     """Read it again, slowly and leniently, to name the field."""
     try:
         lenient = json.loads(text, parse_constant=_constant, parse_float=_float, parse_int=_int)
     except (ValueError, RecursionError):
-        return path, otherwise
-    return _first_bad(lenient, path) or (path, otherwise)
+        return None
+    return _first_bad(lenient, path)
 
 
 def _constant(token: str) -> _Bad:
