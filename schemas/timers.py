@@ -27,7 +27,7 @@ class MoveTimerV1(
     timer_id: str
     due_at: int
     revision: int
-    payload: msgspec.Raw | None = None
+    payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class CancelTimerV1(

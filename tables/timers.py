@@ -3,6 +3,8 @@
 import struct
 from typing import Any
 
+import msgspec
+
 from notify_streams.streaming.outgoing import Outgoing
 from schemas.codec import pack
 from schemas.timers import CancelTimerV1, Entry, MoveTimerV1, Place, PutTimerV1, decode_entry, decode_place
@@ -42,7 +44,7 @@ class Timers(ByEvent):
         if value is None:
             return False
         old = decode_entry(value)
-        payload = old.payload if move.payload is None else bytes(move.payload)
+        payload = old.payload if move.payload is msgspec.UNSET else bytes(move.payload)
         key = _entry_key(place.key[0], move.due_at, user, move.timer_id)
         if key != place.key:
             self.delete(partition, place.key, outgoing)

@@ -1,0 +1,359 @@
+"""A full and a minimal value of every wire type and table value, by the name of its golden file."""
+
+from typing import Any
+
+import msgspec
+
+from schemas import (
+    commands,
+    decisions,
+    deliveries,
+    events,
+    inbox,
+    notifications,
+    outcomes,
+    profiles,
+    timers,
+    user_state,
+)
+from schemas.commands import (
+    CancelV1,
+    CommandResultV1,
+    EraseUserV1,
+    FieldError,
+    PatchPreferencesV1,
+    Preferences,
+    PutEndpointV1,
+    RemoveEndpointV1,
+)
+from schemas.content import Actor, Content, Object, Sealed
+from schemas.decisions import CatalogueV1, Collect, DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Suppress
+from schemas.deliveries import DeliveryV1
+from schemas.inbox import InboxEntry, InboxHeader
+from schemas.notifications import NotificationV1
+from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
+from schemas.profiles import Address, Applied, Endpoint, ProfileV1, QuietHours
+from schemas.timers import CancelTimerV1, Entry, MoveTimerV1, Place, PutTimerV1
+from schemas.user_state import Pending, UserState
+from schemas.words import Reason
+
+ID, DELIVERY = "0c8f4a5e-2b1d-5a3c-9f00-aa11bb22cc33", "1d9e5b6f-3c2e-5b4d-8a11-bb22cc33dd44"
+NOW, LATER = 1_790_000_000_000, 1_790_003_600_000
+PAYLOAD = msgspec.Raw(b'{"order": "123", "total": 19.90}')
+SEALED = Sealed(key_id="k1", nonce="bm9uY2U=", data="ZGF0YQ==")
+CONTENT = Content(payload=PAYLOAD, actor=Actor("user-7", "Änn"), object=Object("post", "9"), address="ann@example.com")
+QUIET = QuietHours(start="22:00", end="08:00", days=("mon", "tue"), channels=("push",))
+ENDPOINT = Endpoint(
+    channel="push",
+    endpoint_id="phone",
+    verified=True,
+    suppressed="bounced",
+    platform="ios",
+    content=Address("t0ken"),
+    sealed=SEALED,
+)
+BARE_NOTIFICATION = NotificationV1(
+    notification_id=ID, user_id="ann", type="t", source="/s", event_id="e", accepted_at=NOW, expires_at=LATER
+)
+NOTIFICATION = NotificationV1(
+    notification_id=ID,
+    user_id="änn",
+    type="order.confirmed",
+    source="/shop/orders",
+    event_id="order-123-confirmed",
+    accepted_at=NOW,
+    expires_at=LATER,
+    origin="notify.events.high/3/41",
+    lane="high",
+    channels=("inapp", "email"),
+    excluded=("push",),
+    revision=2,
+    tenant="shop",
+    send_at=NOW + 1,
+    due_at=NOW + 2,
+    event_time=NOW + 3,
+    dedupe_key="d",
+    collapse_key="c",
+    aggregation_key="post:9:likes",
+    locale="fr-CA",
+    broadcast_id="b",
+    replay="r",
+    traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    content=CONTENT,
+    sealed=SEALED,
+)
+DELIVERED: dict[str, Any] = {
+    "delivery_id": DELIVERY,
+    "notification_id": ID,
+    "user_id": "änn",
+    "type": "order.confirmed",
+    "channel": "email",
+    "endpoint_id": "home",
+}
+
+# Wire types: JSON on topics.
+WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
+    "notification.v1": (NOTIFICATION, BARE_NOTIFICATION, msgspec.json.Decoder(NotificationV1)),
+    "delivery.v1": (
+        DeliveryV1(
+            **DELIVERED,
+            accepted_at=NOW,
+            expires_at=LATER,
+            decided_at=NOW + 5,
+            lane="low",
+            attempt=3,
+            revision=1,
+            profile_version=7,
+            hold_from=NOW + 6,
+            due_at=NOW + 7,
+            source="/shop/orders",
+            tenant="shop",
+            locale="fr-CA",
+            zone="Europe/Paris",
+            collapse_key="c",
+            aggregation_key="a",
+            broadcast_id="b",
+            replay="r",
+            members=(ID,),
+            traceparent="00-1-2-01",
+            content=CONTENT,
+            sealed=SEALED,
+        ),
+        DeliveryV1(**DELIVERED, accepted_at=NOW, expires_at=LATER, decided_at=NOW),
+        msgspec.json.Decoder(DeliveryV1),
+    ),
+    "outcome.v1": (
+        OutcomeV1(
+            **DELIVERED,
+            state="retrying",
+            at=NOW,
+            attempt=2,
+            lane="high",
+            provider="smtp",
+            provider_message_id="<m@x>",
+            reason=Reason.PROVIDER_UNAVAILABLE,
+            detail="421 too busy",
+            next_at=LATER,
+            accepted_at=NOW - 9,
+            tenant="shop",
+            broadcast_id="b",
+            replay="r",
+            members=(ID,),
+        ),
+        OutcomeV1(**DELIVERED, state="sent", at=NOW),
+        msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),
+    ),
+    "inbox-outcomes.v1": (
+        InboxOutcomesV1(at=NOW, written=(InboxWrite(ID, DELIVERY, 17),)),
+        InboxOutcomesV1(at=NOW, written=()),
+        msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),
+    ),
+    "decision.v1": (
+        DecisionV1(
+            notification=NOTIFICATION,
+            profile=ProfileSlice(
+                version=7,
+                zone="Europe/Paris",
+                locale="fr",
+                channels={"email": True},
+                category={"push": False},
+                quiet_hours=(QUIET,),
+                endpoints=(ENDPOINT,),
+                erased=True,
+            ),
+            state=StateSlice(stopped=True, charged=(NOW,)),
+            now=NOW,
+            catalogue="c0ffee",
+            tzdata="2026.6",
+            verdicts=(
+                Deliver(channel="email", endpoint_ids=("home", "work"), hold_from=LATER),
+                Defer(channel="push", until=LATER, reason=Reason.SCHEDULED),
+                Collect(channel="sms", window="orders/1", reason=Reason.SCHEDULED),
+                Suppress(channel="webhook", reason=Reason.NO_ENDPOINT),
+            ),
+        ),
+        DecisionV1(
+            notification=BARE_NOTIFICATION,
+            profile=ProfileSlice(),
+            state=StateSlice(),
+            now=NOW,
+            catalogue="",
+            tzdata="",
+            verdicts=(),
+        ),
+        msgspec.json.Decoder(DecisionV1 | CatalogueV1),
+    ),
+    "catalogue.v1": (
+        CatalogueV1(hash="c0ffee", body=msgspec.Raw(b'{"types":{}}')),
+        CatalogueV1(hash="", body=msgspec.Raw(b"{}")),
+        msgspec.json.Decoder(DecisionV1 | CatalogueV1),
+    ),
+    "patch-preferences.v1": (
+        PatchPreferencesV1(
+            command_id="c-1",
+            if_match=7,
+            by="user",
+            patch=Preferences(
+                version=7,
+                locale="fr",
+                zone=None,
+                channels={"email": True, "push": None},
+                categories={"social": {"email": False}, "orders": None},
+                quiet_hours=(QUIET,),
+                digest={"email": {"social": "daily"}},
+                digest_at="08:00",
+            ),
+        ),
+        PatchPreferencesV1(command_id="c-1", patch=Preferences()),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "put-endpoint.v1": (
+        PutEndpointV1(
+            command_id="c-1",
+            if_match=7,
+            by="user",
+            channel="push",
+            endpoint_id="phone",
+            content=Address("t0ken"),
+            verified=True,
+            platform="ios",
+        ),
+        PutEndpointV1(command_id="c-1", channel="email", endpoint_id="home", content=Address("a@b.example")),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "remove-endpoint.v1": (
+        RemoveEndpointV1(command_id="c-1", if_match=7, by="op", channel="email", endpoint_id="home"),
+        RemoveEndpointV1(command_id="c-1", channel="email", endpoint_id="home"),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "cancel.v1": (
+        CancelV1(command_id="c-1", if_match=7, by="op", notification_id=ID, collapse_key="c"),
+        CancelV1(command_id="c-1"),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "erase-user.v1": (
+        EraseUserV1(command_id="c-1", if_match=7, by="op"),
+        EraseUserV1(command_id="c-1"),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "command-result.v1": (
+        CommandResultV1(
+            command_id="c-1",
+            user_id="ann",
+            status="invalid",
+            version=7,
+            errors=(FieldError("/zone", "none"),),
+            profile=ProfileV1(version=7),
+        ),
+        CommandResultV1(command_id="c-1", user_id="ann", status="applied", version=8),
+        msgspec.json.Decoder(CommandResultV1),
+    ),
+    "profile.v1": (
+        ProfileV1(
+            version=7,
+            locale="fr",
+            zone="Europe/Paris",
+            channels={"email": False},
+            categories={"social": {"push": True}},
+            quiet_hours=(QUIET,),
+            digest={"email": {"social": "hourly"}},
+            digest_at="24:00",
+            endpoints=(ENDPOINT,),
+            erased=True,
+            applied=(Applied(1, 41, "applied", 7),),
+        ),
+        ProfileV1(),
+        msgspec.json.Decoder(ProfileV1),
+    ),
+    "put-timer.v1": (
+        PutTimerV1(
+            timer_id="retry/1", due_at=NOW, revision=2, target="deliveries.email.high", payload=PAYLOAD, lane="high"
+        ),
+        PutTimerV1(timer_id="t", due_at=0, revision=0, target="x", payload=msgspec.Raw(b"{}")),
+        msgspec.json.Decoder(timers.TimerOperation),
+    ),
+    "move-timer.v1": (
+        MoveTimerV1(timer_id="retry/1", due_at=NOW, revision=3, payload=PAYLOAD),
+        MoveTimerV1(timer_id="retry/1", due_at=NOW, revision=3),
+        msgspec.json.Decoder(timers.TimerOperation),
+    ),
+    "cancel-timer.v1": (
+        CancelTimerV1(timer_id="retry/1", revision=2**40),
+        CancelTimerV1(timer_id="retry/1", revision=0),
+        msgspec.json.Decoder(timers.TimerOperation),
+    ),
+    "cloud-event.v1": (
+        events.CloudEvent(
+            specversion="1.0",
+            id="order-123-confirmed",
+            source="/shop/orders",
+            type="order.confirmed",
+            subject="user-42",
+            traceparent="00-1-2-01",
+            data=events.EventData(
+                payload=PAYLOAD,
+                recipients=("user-42",),
+                audience=events.Audience(segment="vip", all=True),
+                channels=("inapp", "email"),
+                priority="normal",
+                dedupe_key="d",
+                collapse_key="c",
+                aggregation_key="post:9:likes",
+                actor=Actor("user-7", "Ann"),
+                object=Object("post", "9"),
+                locale="fr",
+            ),
+        ),
+        events.CloudEvent(
+            specversion="1.0", id="1", source="s", type="t", data=events.EventData(payload=msgspec.Raw(b"{}"))
+        ),
+        msgspec.json.Decoder(events.CloudEvent),
+    ),
+}
+
+# Table values: msgpack in RocksDB and on changelogs.
+TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
+    "user-state": (
+        UserState(
+            seen=bytes(range(50)),
+            pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER)},
+            charged=(NOW, LATER),
+            stopped={b"0123456789": LATER},
+        ),
+        UserState(),
+        msgspec.msgpack.Decoder(UserState),
+    ),
+    "timer-entry": (
+        Entry("änn".encode(), "retry/1", 2, "deliveries.email.high", bytes(PAYLOAD)),
+        Entry(b"", "", 0, "", b""),
+        msgspec.msgpack.Decoder(Entry),
+    ),
+    "timer-place": (Place(b"\x00\x01", 2**40), Place(b"", 0), msgspec.msgpack.Decoder(Place)),
+    "inbox-header": (InboxHeader(17, 4, 3, 9), InboxHeader(), msgspec.msgpack.Decoder(InboxHeader)),
+    "inbox-entry": (InboxEntry(17, True, True, LATER), InboxEntry(1), msgspec.msgpack.Decoder(InboxEntry)),
+}
+
+# The decoders that the program itself uses.
+OWN = {
+    "notification.v1": notifications.decode_notification,
+    "delivery.v1": deliveries.decode_delivery,
+    "outcome.v1": outcomes.decode_outcome,
+    "inbox-outcomes.v1": outcomes.decode_outcome,
+    "decision.v1": decisions.decode_decision,
+    "catalogue.v1": decisions.decode_decision,
+    "patch-preferences.v1": commands.decode_command,
+    "put-endpoint.v1": commands.decode_command,
+    "remove-endpoint.v1": commands.decode_command,
+    "cancel.v1": commands.decode_command,
+    "erase-user.v1": commands.decode_command,
+    "command-result.v1": commands.decode_result,
+    "profile.v1": profiles.decode_profile,
+    "put-timer.v1": timers.decode_operation,
+    "move-timer.v1": timers.decode_operation,
+    "cancel-timer.v1": timers.decode_operation,
+    "user-state": user_state.decode_user_state,
+    "timer-entry": timers.decode_entry,
+    "timer-place": timers.decode_place,
+    "inbox-header": inbox.decode_header,
+    "inbox-entry": inbox.decode_inbox_entry,
+}
