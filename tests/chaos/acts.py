@@ -87,6 +87,8 @@ class Stage:
         ready = await self._ready(*USERS_OF[engine], "gateway")
         late, final = await caught_up, await final_soon
         self._end(Act(what=what, at=at, away=away, ready=ready, caught_up=late, final=final, measured_final=True))
+        if self._finality.latest is not None:
+            self._say(f"          last of all: {await self._finality.describe(self._finality.latest)}")
 
     async def _announce(self, what: str) -> float:
         at = time.monotonic() - self._began

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 
-from notify_streams.domain.status import fold, is_final
+from notify_streams.domain.status import ChannelStatus, NotificationStatus, fold, is_final
 from notify_streams.ports import Records, Unavailable
 from tests.system.traffic import Event
 
@@ -18,6 +18,7 @@ class Finality:
         self._records, self._accepted = records, accepted
         self._final: set[str] = set()
         self.last: list[Event] = []
+        self.latest: Event | None = None
 
     async def open(self) -> list[Event]:
         """Those that are not final now. Raises Unavailable."""
@@ -35,10 +36,13 @@ class Finality:
     async def reached(self, *, limit_s: float, of: Callable[[], set[str]]) -> float | None:
         """Seconds until all events that `of` names now are final; None when `limit_s` was not enough."""
         began, names = time.monotonic(), of()
+        self.latest = None
         while time.monotonic() - began < limit_s:
             try:
-                if not names & {event.id for event in await self.open()}:
+                late = [event for event in await self.open() if event.id in names]
+                if not late:
                     return time.monotonic() - began
+                self.latest = late[0]
             except Unavailable:
                 pass
             await asyncio.sleep(_LOOK_S)
@@ -50,5 +54,14 @@ class Finality:
         status = fold(event.notification_id, facts)
         if status is None:
             return f"{event.id} {event.lane} {event.notification_id}: nothing is recorded"
-        channels = ", ".join(f"{c.channel} {c.state}" for c in status.channels)
+        channels = "; ".join(_in_words(status, channel) for channel in status.channels)
         return f"{event.id} {event.lane} {event.notification_id}: {channels} {' '.join(status.flags)}"
+
+
+def _in_words(status: NotificationStatus, channel: ChannelStatus) -> str:
+    attempts = [
+        f"{attempt.state} {attempt.detail} after {(attempt.at - status.accepted_at) / 1000:.1f} s"
+        for delivery in channel.deliveries
+        for attempt in delivery.attempts
+    ]
+    return f"{channel.channel} {channel.state} ({', '.join(attempts)})"

@@ -75,6 +75,7 @@ class Spine:
     def __init__(self, directory: Path, engines: LocalEngines, plan: Plan, say: Say) -> None:
         self._plan, self._say = plan, say
         self._left: list[Left] = []
+        self._seen: set[tuple[str, str]] = set()
         self._redis = Redis.from_url(engines.addresses.redis or "", socket_timeout=2, socket_connect_timeout=2)
         self.whole = Whole(directory, engines, extra=SETTINGS, before_restart=self._look_at_keys)
 
@@ -163,10 +164,16 @@ class Spine:
         except (RedisError, OSError):
             self._left.append(Left(ended, None))
             return
-        calling = [
-            n.decode().partition(":")[2] for n, v in zip(names, values, strict=True) if v and v.startswith(b"calling|")
-        ]
-        self._left.append(Left(ended, frozenset(calling)))
+        calls = {_call(name, value) for name, value in zip(names, values, strict=True) if value}
+        calls = {call for call in calls if call[0]} - self._seen
+        self._seen |= calls
+        self._left.append(Left(ended, frozenset(delivery for delivery, _ in calls)))
+
+
+def _call(name: bytes, value: bytes) -> tuple[str, str]:
+    """The delivery that a key says is being called, and who calls; empty for any other key."""
+    state, owner, *_ = value.decode().split("|")
+    return (name.decode().partition(":")[2], owner) if state == "calling" else ("", "")
 
 
 async def _script(simulator: str) -> None:
