@@ -9,7 +9,7 @@ import msgspec
 from .api import Api
 from .lines import FOLDER
 
-_AT_ONCE = 16
+_AT_ONCE = 64
 
 
 def people() -> list[dict[str, Any]]:
@@ -18,18 +18,25 @@ def people() -> list[dict[str, Any]]:
 
 
 async def enrol(api: Api, users: list[dict[str, Any]], done: Callable[[], None]) -> None:
-    """Each sets preferences with a token of their own; a service puts their mailboxes. Raises ApiError."""
+    """Each sets preferences with a token of their own; a service puts their mailboxes. Raises ApiError.
+
+    Many at once: the system works off commands in batches, so that they take little longer than one.
+    """
     slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def put(method: str, path: str, secret: str, value: Any) -> None:
+        async with slots:
+            await api.put(method, path, secret, value)
 
     async def one(user: dict[str, Any]) -> None:
         path = f"/v1/users/{user['user_id']}"
-        async with slots:
-            await api.put("PATCH", f"{path}/preferences", api.secrets.token(user["user_id"]), user["preferences"])
-            for endpoint in user["endpoints"]:
-                place = f"{path}/endpoints/{endpoint['channel']}/{endpoint['endpoint_id']}"
-                known = {name: endpoint[name] for name in ("address", "verified")}
-                await api.put("PUT", place, api.secrets.service, known)
-            done()
+        changes = [put("PATCH", f"{path}/preferences", api.secrets.token(user["user_id"]), user["preferences"])]
+        for endpoint in user["endpoints"]:
+            place = f"{path}/endpoints/{endpoint['channel']}/{endpoint['endpoint_id']}"
+            known = {name: endpoint[name] for name in ("address", "verified")}
+            changes.append(put("PUT", place, api.secrets.service, known))
+        await asyncio.gather(*changes)
+        done()
 
     try:
         async with asyncio.TaskGroup() as group:

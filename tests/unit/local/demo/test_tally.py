@@ -1,0 +1,177 @@
+"""The account of a run adds up exactly when every source agrees, and otherwise names the line that does not."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from notify_streams.domain.ids import delivery_id
+from notify_streams.domain.status import NotificationStatus, fold
+from notify_streams.local.demo.inputs import Inputs
+from notify_streams.local.demo.tally import Letter, Measured, Sheet, Timer, sheet
+from schemas.decisions import Defer, Deliver, Suppress
+from schemas.facts import Fact
+from schemas.words import Reason
+from tests.facts import NOON, a_decision, a_notification, an_inbox_fact, an_outcome, to_mail
+
+SENT, DEFERRED, FAILED, EXPIRED = (f"00000000-0000-5000-8000-00000000000{n}" for n in range(1, 5))
+IN_ALL = (SENT, DEFERRED, FAILED, EXPIRED)
+INBOX = Deliver(channel="inapp", endpoint_ids=("inbox",))
+LETTERS = [
+    Letter(stage="ingest", place="events.normal/0/7", error_class="invalid_json", reason="$: truncated"),
+    Letter(
+        stage="sender-email",
+        place="deliveries.email.normal/0/3",
+        error_class="attempts_exhausted",
+        reason="451 later",
+        notification_id=FAILED,
+    ),
+]
+
+
+def a_status(id_: str, *facts: Fact) -> NotificationStatus:
+    status = fold(id_, facts)
+    assert status is not None
+    return status
+
+
+def statuses() -> list[NotificationStatus]:
+    later = (Defer(channel="inapp", until=NOON * 2, reason=Reason.SCHEDULED),)
+    late = Suppress(channel="inapp", reason=Reason.EXPIRED), Suppress(channel="email", reason=Reason.EXPIRED)
+    no_mail = Suppress(channel="email", reason=Reason.NO_ENDPOINT)
+    exhausted = an_outcome("failed", notification_id=FAILED, reason=Reason.ATTEMPTS_EXHAUSTED, attempt=4)
+    return [
+        a_status(
+            SENT, a_decision(notification_id=SENT), an_outcome(notification_id=SENT), an_inbox_fact(SENT, sequence=1)
+        ),
+        a_status(DEFERRED, a_decision(*later, no_mail, notification_id=DEFERRED)),
+        a_status(
+            FAILED,
+            a_decision(INBOX, to_mail("home"), notification_id=FAILED),
+            exhausted,
+            an_inbox_fact(FAILED, sequence=2),
+        ),
+        a_status(EXPIRED, a_decision(*late, notification_id=EXPIRED)),
+    ]
+
+
+def some_inputs(**other: Any) -> Inputs:
+    notifications = {id_: a_notification(id_, event_id=id_) for id_ in IN_ALL}
+    given: dict[str, Any] = {
+        "records": 6,
+        "posts": 4,
+        "tombstones": 1,
+        "rejected": 2,
+        "repeated": 3,
+        "identities": frozenset(("/shop/orders", id_) for id_ in IN_ALL),
+        "notifications": notifications,
+    }
+    return Inputs(**{**given, **other})
+
+
+def all_measured(**other: Any) -> Measured:
+    given: dict[str, Any] = {
+        "acknowledged": 6,
+        "answers": Counter({202: 3, 422: 1}),
+        "replayed": 1,
+        "on_topics": 8,
+        "unaccounted": 0,
+        "tombstones": 1,
+        "dropped": 2,
+        "identities": frozenset(("/shop/orders", id_) for id_ in IN_ALL),
+        "statuses": statuses(),
+        "mails": [delivery_id(SENT, "email", "home")],
+        "rows": Counter([SENT, FAILED]),
+        "others_rows": 0,
+        "unread": 2,
+        "timers": [Timer(timer_id="decide/x", notification_id=DEFERRED, channels=("inapp",), due_at=NOON * 2)],
+        "letters": LETTERS,
+    }
+    return Measured(**{**given, **other})
+
+
+def account(inputs: Mapping[str, Any] = {}, **measured: Any) -> Sheet:
+    return sheet(some_inputs(**inputs), all_measured(**measured))
+
+
+def names(sheet_: Sheet) -> set[str]:
+    return {difference.split(":")[0].split(" ")[0] for difference in sheet_.differences}
+
+
+def test_it_adds_up_when_all_sources_agree() -> None:
+    assert account().differences == []
+
+
+def test_the_terms_of_the_events_add_up_to_what_was_published() -> None:
+    published, *terms = account().events
+    assert published.found == sum(term.found for term in terms) == 10
+
+
+def test_every_channel_is_the_sum_of_its_terms() -> None:
+    inapp, email = account().channels
+    assert (inapp.accepted, dict(inapp.terms)) == (4, {"sent": 2, "pending": 1, "expired": 1})
+    assert (email.accepted, dict(email.terms)) == (4, {"sent": 1, "suppressed": 1, "failed": 1, "expired": 1})
+
+
+def test_an_event_that_the_broker_did_not_acknowledge_is_missed() -> None:
+    assert names(account(acknowledged=5)) == {"published", "events"}
+
+
+def test_a_rejected_event_without_a_dead_letter_is_missed() -> None:
+    assert names(account(letters=LETTERS[1:])) == {"rejected", "published"}
+
+
+def test_a_duplicate_that_was_taken_for_an_event_is_noticed() -> None:
+    assert names(account(dropped=1)) == {"duplicates", "published"}
+
+
+def test_a_notification_that_was_never_decided_is_missed() -> None:
+    found = account(statuses=statuses()[:-1])
+    assert {"inapp", "email", "notifications"} <= names(found)
+
+
+def test_a_notification_that_is_still_queued_has_no_place_in_the_sum() -> None:
+    queued = [a_status(SENT, a_decision(notification_id=SENT)), *statuses()[1:]]
+    differences = account(statuses=queued, mails=[], rows=Counter([FAILED]), unread=1).differences
+    assert [d for d in differences if "queued" in d] == [
+        "inapp: 4 accepted, but 1 expired, 1 pending, 1 queued, 1 sent",
+        "email: 4 accepted, but 1 expired, 1 failed, 1 queued, 1 suppressed",
+    ]
+
+
+def test_a_mail_that_the_simulator_never_took_is_missed() -> None:
+    assert names(account(mails=[])) == {"mails"}
+
+
+def test_a_mail_that_was_taken_twice_is_noticed() -> None:
+    assert names(account(mails=[delivery_id(SENT, "email", "home")] * 2)) == {"mails"}
+
+
+def test_a_mail_may_come_twice_when_nobody_knew_how_the_first_call_ended() -> None:
+    unknown = an_outcome("unknown", notification_id=SENT, attempt=1, at=NOON + 500, next_at=NOON + 900)
+    sent = an_outcome(notification_id=SENT, attempt=2)
+    status = a_status(SENT, a_decision(notification_id=SENT), unknown, sent, an_inbox_fact(SENT, sequence=1))
+    mails = [delivery_id(SENT, "email", "home")] * 2
+    assert account(statuses=[status, *statuses()[1:]], mails=mails).differences == []
+
+
+def test_an_inbox_row_too_many_is_noticed() -> None:
+    assert names(account(rows=Counter([SENT, SENT, FAILED]))) == {"inbox"}
+
+
+def test_rows_of_an_earlier_run_are_left_out_of_the_unread_count() -> None:
+    assert account(unread=5, others_rows=3).differences == []
+
+
+def test_what_is_pending_needs_its_timer() -> None:
+    assert names(account(timers=[])) == {"pending"}
+
+
+def test_a_timer_of_something_else_does_not_count() -> None:
+    other = msgspec.structs.replace(all_measured().timers[0], notification_id=SENT)
+    assert names(account(timers=[other])) == {"pending"}
+
+
+def test_the_last_failure_needs_its_dead_letter() -> None:
+    assert names(account(letters=LETTERS[:1])) == {"failed"}
