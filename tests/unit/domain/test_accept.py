@@ -47,7 +47,7 @@ def with_payload(raw: bytes) -> bytes:
     return orjson.dumps(an_event()).replace(b'{"order":"123"}', raw)
 
 
-def binary(body: bytes = BODY, **changes: bytes | None) -> Record:
+def binary(body: bytes = BODY, **changes: Any) -> Record:
     headers: Mapping[str, bytes | None] = {**HEADERS, "content-type": b"application/json", **changes}
     return a_record(body, headers=headers)
 

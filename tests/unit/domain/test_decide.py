@@ -18,7 +18,7 @@ from tests.builders import HOUR, NOW, a_catalogue, a_notification, a_profile, a_
 
 LATE = NOW + HOUR
 CATALOGUE = a_catalogue(channels=("inapp", "email", "push"), narrow=a_type(channels=("inapp",)))
-OFF = {"channels": {"email": False}}
+OFF: dict[str, Any] = {"channels": {"email": False}}
 
 
 @dataclass
