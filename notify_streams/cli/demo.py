@@ -29,6 +29,7 @@ from . import up
 from .demo_screen import Screen, screen
 
 T = TypeVar("T")
+_FIRST = {"gateway", "orchestrator"}  # people can be enrolled while the others still start
 # Short waits, so that retries and unknown outcomes end within the run.
 _FOR_THE_DEMO = {
     "CHANNELS__EMAIL__RETRY__BASE": "1s",
@@ -66,19 +67,22 @@ def demo(once: bool, fresh: bool, began: float | None) -> None:
 
 async def _demo(plan: Plan, tokens: str, shown: Screen, *, once: bool) -> None:
     """Raises what `System.run` and `play` raise; nothing is left running."""
-    ready: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
+    loop = asyncio.get_running_loop()
+    reachable, ready = loop.create_future(), loop.create_future()
 
     def draw(status: Status) -> None:
         shown.draw(status)
-        if status.state == "ready" and not ready.done():
+        if not reachable.done() and {row.name for row in status.rows if row.state == "ready"} >= _FIRST:
+            reachable.set_result(status)
+        if not ready.done() and status.state == "ready":
             ready.set_result(status)
 
     system = asyncio.create_task(System(plan, say=shown.say, draw=draw).run())
     wiring = asyncio.create_task(asyncio.to_thread(importlib.import_module, "notify_streams.cli.demo_wiring"))
     try:
-        status = await _beside(system, _until(ready))
-        perform = (await wiring).perform
-        await _beside(system, perform(plan, status, Run.starting(datetime.now(UTC)), tokens, shown, once=once))
+        status = await _beside(system, _until(reachable))
+        perform, run = (await wiring).perform, Run.starting(datetime.now(UTC))
+        await _beside(system, perform(plan, status, run, tokens, shown, ready, once=once))
         if not once:
             await system
     finally:

@@ -1,11 +1,9 @@
 """What a run of the demo works with, picked and opened; imported while the engines start."""
 
 import os
-import time
 import tomllib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -31,13 +29,15 @@ from notify_streams.stores.cassandra import connect
 from .demo_screen import Screen
 
 
-async def perform(plan: Plan, status: Status, run: Run, tokens: str, shown: Screen, *, once: bool) -> None:
-    """Play and show. Raises ApiError, KafkaError, Unavailable."""
+async def perform(
+    plan: Plan, status: Status, run: Run, tokens: str, shown: Screen, ready: Awaitable[object], *, once: bool
+) -> None:
+    """Play and show; `ready` ends when every role serves. Raises ApiError, KafkaError, Unavailable."""
     programs = {row.name: row.address for row in status.rows if row.kind == "program"}
-    with _keys(run, plan.state, tokens) as secrets:
-        async with _means(plan.state, programs, secrets) as means:
-            played = await play(means, run, shown.progress)
-            shown.show(await _examples(means, played), None if once else means)
+    secrets = _secrets(run, plan.state, tokens)
+    async with _means(plan.state, programs, secrets, ready) as means:
+        played = await play(means, run, shown.progress)
+        shown.show(await _examples(means, played), None if once else means)
 
 
 async def _examples(means: Means, played: Played) -> Shown:
@@ -51,7 +51,9 @@ async def _examples(means: Means, played: Played) -> Shown:
 
 
 @asynccontextmanager
-async def _means(state: Path, programs: dict[str, str], secrets: Secrets) -> AsyncIterator[Means]:
+async def _means(
+    state: Path, programs: dict[str, str], secrets: Secrets, ready: Awaitable[object]
+) -> AsyncIterator[Means]:
     found = _settings_of(state)
     catalogue, limits = bootstrap.catalogue(found), bootstrap.limits(found)
     session = await connect(found.cassandra)
@@ -75,6 +77,7 @@ async def _means(state: Path, programs: dict[str, str], secrets: Secrets) -> Asy
                 inboxes=await Inboxes.open(session, [user["user_id"] for user in people()]),
                 catalogue=catalogue,
                 limits=limits,
+                ready=lambda: ready,
                 recount=recount,
             )
     finally:
@@ -95,17 +98,14 @@ def _settings_of(state: Path) -> Settings:
     return settings.load({**os.environ, **found.environment()})
 
 
-@contextmanager
-def _keys(run: Run, state: Path, tokens: str) -> Iterator[Secrets]:
-    """One key for each role, gone when the run is over; those of a run that was killed go first."""
-    path = state / "keys.json"
+def _secrets(run: Run, state: Path, tokens: str) -> Secrets:
+    """A key for each role. They work until the next run, which revokes them first."""
+    path, made_at = state / "keys.json", run.at.isoformat(timespec="seconds")
     for left in [key.name for key in ring.read(path) if key.name.startswith(KEYS)]:
         ring.revoke(path, left)
     names: dict[Role, str] = {"producer": run.key, "service": f"{run.key}-service", "operator": f"{run.key}-operator"}
     secrets = {role: ring.new_secret() for role in names}
     for role, name in names.items():
-        made = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")
-        ring.create(
-            path, Key(name=name, role=role, hash="", sources=(run.source("/*"),), created_at=made), secrets[role]
-        )
-    yield Secrets(secrets["producer"], secrets["service"], secrets["operator"], tokens)
+        key = Key(name=name, role=role, hash="", sources=(run.source("/*"),), created_at=made_at)
+        ring.create(path, key, secrets[role])
+    return Secrets(secrets["producer"], secrets["service"], secrets["operator"], tokens)

@@ -60,9 +60,10 @@ async def inbox(api: Api, statuses: Sequence[NotificationStatus]) -> Inbox | Non
 async def mail(
     http: aiohttp.ClientSession, simulator: str, statuses: Sequence[NotificationStatus], entries: Sequence[Entry]
 ) -> Mail | None:
-    """The last order confirmation that was taken. Raises ApiError."""
+    """The last order confirmation that was taken at once, by a mailbox without a quirk. Raises ApiError."""
     orders = {d.delivery_id for s in statuses if s.type == "order.confirmed" for c in s.channels for d in c.deliveries}
-    entry = next((e for e in reversed(entries) if e.event == "accepted" and e.delivery_id in orders), None)
+    taken = [e for e in entries if e.event == "accepted" and e.delivery_id in orders and "+" not in e.to]
+    entry = taken[-1] if taken else None
     if entry is None:
         return None
     try:

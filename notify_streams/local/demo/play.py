@@ -31,7 +31,7 @@ from .publish import over_http, to_topics
 from .settling import Settling
 from .tally import Measured, Sheet, sheet
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 _LOOK_S = 0.5
 _QUIET_LOOKS = 20
 
@@ -44,7 +44,11 @@ class LogCount(msgspec.Struct, frozen=True):
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run works with. `programs`: base addresses by name; `recount` reads a span (ms) of the topics back."""
+    """What a run works with.
+
+    `programs`: base addresses by name. `ready` returns once all of them serve: until then only the gateway and the
+    orchestrator do. `recount` reads a span (ms) of the topics back.
+    """
 
     settings: Settings
     state: Path
@@ -55,6 +59,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     inboxes: Inboxes
     catalogue: Catalogue
     limits: Limits
+    ready: Callable[[], Awaitable[object]]
     recount: Callable[[int, int], Awaitable[LogCount]]
 
 
@@ -90,6 +95,8 @@ async def play(means: Means, run: Run, progress: Progress) -> Played:
     mails = MailLog(means.state)
     progress.stage, progress.people.of = "The people say what they want", len(users)
     await enrol(means.api, users, progress.people.add)
+    progress.stage = "Waiting until every role is ready"
+    await means.ready()
     mark, began = await _mark(means), time()
     records = [lines.record(line, run) for line in lines.read("hour.jsonl")]
     posts = [lines.post(line, run) for line in lines.read("hour_http.jsonl")]
@@ -101,7 +108,7 @@ async def play(means: Means, run: Run, progress: Progress) -> Played:
             to_topics(means.settings.kafka, records, progress.published.add),
             over_http(means.api, posts, progress.published.add),
         )
-        progress.stage = "Until all is final"
+        progress.stage = "Waiting until all is final"
         settling = Settling(means.records, expected.notifications)
         await settling.wait(PATIENCE_S, lambda now: _tell(now, progress))
     seconds = time() - began

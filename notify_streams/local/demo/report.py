@@ -1,17 +1,18 @@
 """What a run ends with: the account line by line, what is pending or dead, three examples."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from notify_streams.domain.status import NotificationStatus
-from schemas.words import IN_WORDS, Channel, Reason, State
+from schemas.words import IN_WORDS, Reason, State
 
 from .examples import Inbox, Mail, Untold
 from .play import Means, Played
@@ -92,12 +93,14 @@ def leftovers(measured: Measured) -> RenderableType:
     pending = list(_pending(measured.statuses))
     if pending:
         parts += _headed(f"Pending: {len(pending)}, each with its timer", _rows(pending))
-    letters = [(letter.notification_id or letter.place, letter.stage, letter.reason) for letter in measured.letters]
-    if letters:
-        parts += _headed(f"Dead letters: {len(letters)}", _rows(sorted(letters, key=lambda row: (row[1], row[0]))))
+    if measured.letters:
+        early = [(letter.place, letter.reason) for letter in measured.letters if not letter.notification_id]
+        late = [(f"{x.stage}: {x.reason}", x.notification_id) for x in measured.letters if x.notification_id]
+        parts += _headed(f"Dead letters: {len(measured.letters)}", _rows(sorted(early)))
+        parts += _grouped(late)
     failed = list(_failed(measured.statuses))
     if failed:
-        parts += _headed(f"Failed for good, by their answer: {len(failed)}", _rows(failed))
+        parts += _headed(f"Failed by their answer, for good: {len(failed)}", *_grouped(failed))
     return Group(*parts)
 
 
@@ -120,8 +123,19 @@ def untold(shown: Untold) -> RenderableType:
     return Group(*_headed(f"Not sent by {shown.channel}, explained: {shown.notification_id}", _indented(Text(story))))
 
 
-def _headed(title: str, body: RenderableType) -> list[RenderableType]:
-    return [Text(), Text(title, style="bold"), body]
+def _headed(title: str, *body: RenderableType) -> list[RenderableType]:
+    return [Text(), Text(title, style="bold"), *body]
+
+
+def _grouped(rows: Iterable[tuple[str, str]]) -> list[RenderableType]:
+    """What many have in common once, and then their ids side by side."""
+    groups: dict[str, list[str]] = {}
+    for words, id_ in rows:
+        groups.setdefault(words, []).append(id_)
+    parts: list[RenderableType] = []
+    for words, ids in sorted(groups.items()):
+        parts += [Text(f"{words} ({len(ids)})"), Columns(sorted(ids), padding=(0, 1))]
+    return parts
 
 
 def _indented(text: Text) -> Table:
@@ -194,16 +208,12 @@ def _pending(statuses: Sequence[NotificationStatus]) -> Iterator[tuple[str, str,
                 yield status.notification_id, f"{status.type}, {channel.channel}", what
 
 
-def _failed(statuses: Sequence[NotificationStatus]) -> Iterator[tuple[str, str, str]]:
-    """By channel and reason; the dead letters have named those whose attempts were used up."""
-    found: dict[tuple[Channel, Reason | None], list[str]] = {}
+def _failed(statuses: Sequence[NotificationStatus]) -> Iterator[tuple[str, str]]:
+    """Without those whose attempts were used up: they are dead letters."""
     for status in statuses:
         for channel in status.channels:
             if channel.state is State.FAILED and channel.reason is not Reason.ATTEMPTS_EXHAUSTED:
-                found.setdefault((channel.channel, channel.reason), []).append(status.notification_id)
-    for (name, reason), ids in found.items():
-        for id_ in sorted(ids):
-            yield id_, name, _why(reason)
+                yield f"{channel.channel}: {_why(channel.reason)}", status.notification_id
 
 
 def _why(reason: Reason | None) -> str:

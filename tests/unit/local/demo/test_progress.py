@@ -18,7 +18,7 @@ def test_a_rate_is_that_of_the_last_three_seconds() -> None:
 def test_the_sentence_names_what_has_been_counted() -> None:
     progress = Progress()
     assert progress.sentence() == "Starting the system."
-    progress.stage = "Until all is final"
+    progress.stage = "Waiting until all is final"
     progress.published.set(1510)
     progress.mails.add()
-    assert progress.sentence() == "Until all is final: 1,510 published, 1 mails."
+    assert progress.sentence() == "Waiting until all is final: 1,510 published, 1 mails."
