@@ -1,5 +1,7 @@
 """`notify inspect`: the state of a notification, with every attempt."""
 
+import sys
+
 import click
 import msgspec
 from rich.console import Console
@@ -13,7 +15,9 @@ from notify_streams.settings import Settings, load
 from .explain import checked, nothing
 from .reading import answered, opened
 
-_COLUMNS = ("channel", "endpoint", "state", "reason", "attempt", "at", "through", "answer")
+_COLUMNS = ("channel", "endpoint", "state", "reason", "#", "at", "through", "answer")
+_WHOLE = frozenset({"channel", "state", "#", "at"})
+_PIPED_WIDTH = 240
 
 
 @click.command()
@@ -39,17 +43,20 @@ def _print(status: NotificationStatus) -> None:
     flags = f" ({', '.join(status.flags)})" if status.flags else ""
     click.secho(f"{status.notification_id}: {status.state}{flags}", bold=True)
     click.echo(f"{status.type} for {status.user_id}, {status.lane} lane, accepted {clock(status.accepted_at)}")
-    table = Table(*_COLUMNS, box=None, pad_edge=False, header_style="dim")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in _COLUMNS:
+        table.add_column(name, overflow="fold", no_wrap=name in _WHOLE)
+    day = clock(status.accepted_at)[:11]
     for channel in status.channels:
         for row in _rows(channel):
-            table.add_row(*row)
-    Console().print(table)
+            table.add_row(*(cell.removeprefix(day) for cell in row))
+    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
 
 
 def _rows(channel: ChannelStatus) -> list[tuple[str, ...]]:
     if not channel.deliveries:
-        due = f"until {clock(channel.due_at)}" if channel.due_at else ""
-        return [(channel.channel, "", channel.state, channel.reason or "", "", due, "", "")]
+        due = f"due {clock(channel.due_at)}" if channel.due_at else ""
+        return [(channel.channel, "", channel.state, channel.reason or "", "", "", "", due)]
     return [row for delivery in channel.deliveries for row in _attempts(channel, delivery)]
 
 
@@ -64,5 +71,5 @@ def _attempt(attempt: Attempt) -> tuple[str, ...]:
     said = attempt.provider_message_id or attempt.detail
     number = str(attempt.attempt or "")
     answer = f"number {attempt.sequence}" if attempt.sequence is not None else said
-    then = f", next {clock(attempt.next_at)[11:]}" if attempt.next_at else ""
-    return attempt.state, attempt.reason or "", number, clock(attempt.at) + then, attempt.provider, answer
+    then = f"; next at {clock(attempt.next_at)[11:]}" if attempt.next_at else ""
+    return attempt.state, attempt.reason or "", number, clock(attempt.at), attempt.provider, answer + then
