@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.exceptions import RedisError
 
 from notify_streams.ports import Unavailable
@@ -22,9 +22,10 @@ class Expendable:
     def __init__(self, settings: RedisSettings) -> None:
         timeout = seconds(settings.timeout)
         self._timeout = 4 * timeout
-        self.client: Redis = Redis.from_url(
-            settings.url, socket_timeout=timeout, socket_connect_timeout=timeout, max_connections=32
+        pool = BlockingConnectionPool.from_url(
+            settings.url, socket_timeout=timeout, socket_connect_timeout=timeout, max_connections=8, timeout=timeout
         )
+        self.client: Redis = Redis.from_pool(pool)
         self._away_until = 0.0
 
     @property
