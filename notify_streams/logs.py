@@ -2,11 +2,37 @@
 
 import logging
 import sys
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import orjson
 
 _NOISY = ("aiokafka", "faust", "mode", "cassandra")
+REPEATED_S = 10.0
+
+
+class Repeats(logging.Filter):
+    """Lets one line of a kind through every 10 s, with how many it stands for: an outage makes thirty a second."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._kinds: dict[tuple[str, int, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to write it. Only what frameworks say is held back, never an own line."""
+        if record.name.partition(".")[0] not in _NOISY:
+            return True
+        kind, now = (record.name, record.levelno, str(record.msg)[:80]), self._clock()
+        said_at, held = self._kinds.get(kind, (now - REPEATED_S, 0))
+        if now - said_at < REPEATED_S:
+            self._kinds[kind] = said_at, held + 1
+            return False
+        self._kinds[kind] = now, 0
+        if held:
+            record.msg, record.args = f"{record.getMessage()} (and {held} more like it)", None
+        return True
 
 
 class _JsonLines(logging.Formatter):
@@ -26,6 +52,7 @@ def configure(level: int = logging.INFO) -> None:
     """Send everything from `level` on to standard error; frameworks only when they warn."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
+    handler.addFilter(Repeats())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING)
