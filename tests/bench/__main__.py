@@ -11,12 +11,18 @@ from typing import Protocol, cast
 
 from rich.console import Console
 
-from notify_streams.local.engines import EngineName, LocalEngines
+from notify_streams.local.engines import ENGINES, EngineName, LocalEngines
 from tests.bench.lab import JARS, Lab
 from tests.bench.report import Report, show
 from tests.bench.usage import Stalled
 
-BENCHES: dict[str, tuple[EngineName, ...]] = {"transport": ("kafka",), "takeover": ("kafka",)}
+BENCHES: dict[str, tuple[EngineName, ...]] = {
+    "transport": ("kafka",),
+    "takeover": ("kafka",),
+    "pipeline": ENGINES,
+    "idle": ENGINES,
+    "memory": ENGINES,
+}
 
 
 class Bench(Protocol):
@@ -26,7 +32,7 @@ class Bench(Protocol):
         """Measure."""
 
 
-async def measure(name: str, *, quick: bool, console: Console) -> int:
+async def measure(name: str, *, quick: bool, rate: float | None, console: Console) -> int:
     """Run one benchmark on engines of its own; 1 when a floor was missed or it came to no end."""
     bench = cast("Bench", importlib.import_module(f"tests.bench.{name}"))
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as directory:
@@ -34,7 +40,7 @@ async def measure(name: str, *, quick: bool, console: Console) -> int:
         engines = LocalEngines(place / "engines", JARS, which=BENCHES[name], standard_ports=False)
         with console.status(f"starting {', '.join(BENCHES[name])}"):
             await engines.open()
-        lab = Lab(place, engines)
+        lab = Lab(place, engines, rate)
         try:
             with console.status(f"measuring {name}"):
                 report = await bench.run(lab, quick=quick)
@@ -55,8 +61,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("name", choices=BENCHES)
     parser.add_argument("--quick", action="store_true", help="a first figure within a minute")
+    parser.add_argument("--rate", type=float, help="events a second, where a benchmark offers them at a fixed rate")
     arguments = parser.parse_args()
-    return asyncio.run(measure(arguments.name, quick=arguments.quick, console=Console(stderr=True)))
+    console = Console(stderr=True)
+    return asyncio.run(measure(arguments.name, quick=arguments.quick, rate=arguments.rate, console=console))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ JARS = ROOT / ".local" / "engines"
 class Lab:
     """Running engines, and what was started beside them; everything ends with the run."""
 
-    def __init__(self, directory: Path, engines: LocalEngines) -> None:
-        self.directory, self.engines = directory, engines
+    def __init__(self, directory: Path, engines: LocalEngines, rate: float | None = None) -> None:
+        self.directory, self.engines, self.rate = directory, engines, rate
         self._children: list[Child] = []
 
     def settings(self, prefix: str, *, partitions: int = 4) -> Settings:

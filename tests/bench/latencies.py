@@ -1,0 +1,78 @@
+"""How long each delivery took, read back after the run: deliveries and outcomes from Kafka, mails from the log."""
+
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import orjson
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from notify_streams.settings import Kafka
+from notify_streams.streaming import topics
+from schemas.deliveries import decode_delivery
+from schemas.outcomes import InboxOutcomesV1, decode_outcome
+from schemas.words import LANES, Channel, Lane
+
+
+class Took(msgspec.Struct, frozen=True):
+    """One delivery that ended well: accepted by the broker, then in the inbox or at the mail server. Instants in ms."""
+
+    channel: Channel
+    lane: Lane
+    accepted_at: int
+    ended_at: int
+
+
+async def took(kafka: Kafka, log: Path) -> list[Took]:
+    """All of them; the first time counts where something was done twice."""
+    ended = mails_of(log)
+    async for value in _records(kafka, [topics.OUTCOMES]):
+        outcome = decode_outcome(value)
+        if isinstance(outcome, InboxOutcomesV1):
+            for write in outcome.written:
+                ended.setdefault(write.delivery_id, outcome.at)
+    found: dict[str, Took] = {}
+    names = [topics.deliveries(channel, lane) for channel in ("inapp", "email") for lane in LANES]
+    async for value in _records(kafka, names):
+        delivery = decode_delivery(value)
+        if delivery.delivery_id in ended:
+            at = ended[delivery.delivery_id]
+            found[delivery.delivery_id] = Took(delivery.channel, delivery.lane, delivery.accepted_at, at)
+    return list(found.values())
+
+
+def mails_of(log: Path) -> dict[str, int]:
+    """When the simulator took each mail (ms), by delivery id; the first time where it took one twice."""
+    entries = [orjson.loads(line) for line in log.read_bytes().splitlines()] if log.exists() else []
+    return {e["delivery_id"]: _ms(e["at"]) for e in reversed(entries) if e["event"] == "accepted"}
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The smallest value that at least this share does not exceed; 0 of nothing."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def _ms(instant: str) -> int:
+    return round(datetime.fromisoformat(instant).timestamp() * 1000)
+
+
+async def _records(kafka: Kafka, names: list[str]) -> AsyncIterator[bytes]:
+    """The values of everything that is on these topics now."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=kafka.bootstrap, enable_auto_commit=False)
+    await consumer.start()
+    try:
+        tps = [TopicPartition(kafka.prefix + name, n) for name in names for n in range(kafka.partitions)]
+        left = {tp: end for tp, end in (await consumer.end_offsets(tps)).items() if end}
+        consumer.assign(list(left))
+        for tp in left:
+            consumer.seek(tp, 0)
+        while left:
+            for records in (await consumer.getmany(*left, timeout_ms=500, max_records=5000)).values():
+                for record in records:
+                    if record.value is not None:
+                        yield record.value
+            left = {tp: end for tp, end in left.items() if await consumer.position(tp) < end}
+    finally:
+        await consumer.stop()
