@@ -24,9 +24,7 @@ class MemoryDeliveryKeys:
 
     async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
         """See ports.DeliveryKeys."""
-        free = [self._claim(delivery).status == "mine" for delivery in deliveries]
-        self._calling |= {d.delivery_id: (d.attempt, now) for d, ok in zip(deliveries, free, strict=True) if ok}
-        return free
+        return [self._call(delivery, now) for delivery in deliveries]
 
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """See ports.DeliveryKeys."""
@@ -38,6 +36,12 @@ class MemoryDeliveryKeys:
             self._ended.move_to_end(outcome.delivery_id)
         while len(self._ended) > _KEPT:
             self._ended.popitem(last=False)
+
+    def _call(self, delivery: DeliveryV1, now: int) -> bool:
+        free = self._claim(delivery).status == "mine"
+        if free:
+            self._calling[delivery.delivery_id] = (delivery.attempt, now)
+        return free
 
     def _is_past(self, outcome: OutcomeV1) -> bool:
         attempt, _ = self._calling.get(outcome.delivery_id, (0, 0))

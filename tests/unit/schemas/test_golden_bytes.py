@@ -16,6 +16,7 @@ import schemas.profiles
 import schemas.timers
 import schemas.user_state
 from schemas.codec import encode, pack
+from schemas.notifications import decode_notification
 from tests.golden.values import OWN, TABLE, WIRE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -134,5 +135,6 @@ def test_no_golden_file_is_orphaned() -> None:
 
 
 def test_a_payload_keeps_its_bytes_through_a_hop() -> None:
-    read = OWN["notification.v1"](line("notification.v1", 0))
+    read = decode_notification(line("notification.v1", 0))
+    assert read.content is not None
     assert bytes(read.content.payload) == b'{"order": "123", "total": 19.90}'
