@@ -1,6 +1,7 @@
 """Values that are valid by default; a test names only what it is about."""
 
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import orjson
@@ -24,6 +25,11 @@ MAILBOX = "ann@example.com"
 A_NOTIFICATION = ids.notification_id("/shop/orders", "order-123-confirmed", None, "ann")
 
 POLICY = RetryPolicy(base_ms=2_000, cap_ms=5 * MINUTE, attempts=6, lock_ms=10 * MINUTE)
+
+
+def an_id() -> str:
+    """One that nobody has met."""
+    return str(uuid4())
 
 
 def a_type(**changes: Any) -> NotificationType:
