@@ -1,6 +1,5 @@
 """What a run ends with: the account line by line, what is pending or dead, three examples."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,7 +65,7 @@ def further(shown: Shown, means: Means) -> RenderableType:
         own = _header_file(folder / "operator.auth", means.api.secrets.operator)
         rows.append(("that story", f"curl -H @{own} {base}/v1/notifications/{shown.untold.notification_id}/explain"))
     rows += [("all mails", f"{means.programs['simulator']}/"), ("the API", f"{base}/openapi.json")]
-    rows.append(("logs", os.path.relpath(means.state / "logs")))
+    rows.append(("logs", _short(means.state / "logs")))
     return Group(Text("Look further", style="bold"), _rows(rows), Text())
 
 
@@ -74,7 +73,13 @@ def _header_file(path: Path, secret: str) -> str:
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_text(f"Authorization: Bearer {secret}\n")
-    return os.path.relpath(path)
+    return _short(path)
+
+
+def _short(path: Path) -> str:
+    """As one would type it from here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def account(played: Played) -> RenderableType:

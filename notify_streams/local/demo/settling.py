@@ -6,6 +6,7 @@ from time import time
 
 from notify_streams.domain.status import NotificationStatus, fold, is_settled
 from notify_streams.ports import Records
+from schemas.words import Reason, State
 
 _LOOK_S = 1.0
 
@@ -49,10 +50,12 @@ class Settling:
         return ", ".join(f"{number} {word}" for word, number in sorted(waits.items(), key=lambda pair: -pair[1]))
 
 
+def _word(reason: Reason) -> str:
+    return reason.value.replace("_", " ")
+
+
 def _why_open(status: NotificationStatus | None) -> set[str]:
     if status is None:
         return {"not decided yet"}
-    states = {(c.channel, c.state, c.reason) for c in status.channels if c.due_at or c.state == "queued"}
-    return {f"{channel} {state}{f' ({reason})' if reason else ''}" for channel, state, reason in states} or {
-        "undecided"
-    }
+    open_ = [c for c in status.channels if c.due_at or c.state is State.QUEUED]
+    return {f"{c.channel} {c.state}{f' ({_word(c.reason)})' if c.reason else ''}" for c in open_} or {"undecided"}
