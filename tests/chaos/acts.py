@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import aiohttp
 import msgspec
 
 from notify_streams.local.programs import ROLES
@@ -15,10 +16,13 @@ from tests.system.whole import Whole
 USERS_OF = {"kafka": ROLES, "cassandra": ("inbox", "recorder"), "redis": ("sender-email",)}
 _LIMIT_S = 120.0
 _POSTS_A_SECOND = 5
+_ANSWER = aiohttp.ClientTimeout(total=10)
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds: since the start of the run, away, and from the return to ready, caught up, all final. None: never."""
+    """Seconds: since the start of the run, away, and from the return until it is ready, caught up, all final, and a
+    user's command is answered over HTTP (the last two after outages). None: never.
+    """
 
     what: str
     at: float
@@ -26,14 +30,14 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     ready: float | None = None
     caught_up: float | None = None
     final: float | None = None
-    measured_final: bool = False
+    command: float | None = None
+    outage: bool = False
 
     @property
     def recovered(self) -> bool:
         """Within the limits."""
-        return (
-            self.ready is not None and self.caught_up is not None and not (self.measured_final and self.final is None)
-        )
+        waited = (self.ready, self.caught_up, *((self.final, self.command) if self.outage else ()))
+        return None not in waited
 
 
 class Stage:
@@ -84,11 +88,25 @@ class Stage:
             self._finality.reached(limit_s=_LIMIT_S, of=lambda: set(self._publisher.accepted))
         )
         caught_up = asyncio.create_task(self._progress.caught_up(*USERS_OF[engine], limit_s=_LIMIT_S))
+        answered = asyncio.create_task(_timed(self._answered()))
         ready = await self._ready(*USERS_OF[engine], "gateway")
-        late, final = await caught_up, await final_soon
-        self._end(Act(what=what, at=at, away=away, ready=ready, caught_up=late, final=final, measured_final=True))
+        waited = {"caught_up": await caught_up, "final": await final_soon, "command": await answered}
+        self._end(Act(what=what, at=at, away=away, ready=ready, **waited, outage=True))
         if self._finality.latest is not None:
             self._say(f"          last of all: {await self._finality.describe(self._finality.latest)}")
+
+    async def _answered(self) -> None:
+        """A change of preferences is confirmed: by the gateway, the orchestrator, and the topic of the answers."""
+        url = f"{self._whole.urls['gateway']}/v1/users/somebody/preferences"
+        async with asyncio.timeout(_LIMIT_S), aiohttp.ClientSession(timeout=_ANSWER) as http:
+            while True:
+                try:
+                    async with http.patch(url, json={"locale": "fr"}) as response:
+                        if response.status == 200:
+                            return
+                except (aiohttp.ClientError, TimeoutError):
+                    pass
+                await asyncio.sleep(0.5)
 
     async def _announce(self, what: str) -> float:
         at = time.monotonic() - self._began
@@ -97,7 +115,7 @@ class Stage:
 
     def _end(self, act: Act) -> None:
         self.acts.append(act)
-        final = f", all final {_s(act.final)}" if act.measured_final else ""
+        final = f", all final {_s(act.final)}, a command answered {_s(act.command)}" if act.outage else ""
         self._say(f"          ready {_s(act.ready)}, caught up {_s(act.caught_up)}{final}")
 
     async def _ready(self, *roles: str) -> float | None:

@@ -69,12 +69,12 @@ def show(found: Found, console: Console) -> int:
 def _acts(found: Found) -> Table:
     table = Table(title="chaos spine: acts, in seconds", title_justify="left")
     table.add_column("act")
-    for column in ("at", "away", "ready", "caught up", "all final"):
+    for column in ("at", "away", "ready", "caught up", "all final", "command"):
         table.add_column(column, justify="right")
     for act in found.acts:
         away = f"{act.away:.1f}" if act.away else ""
-        final = _s(act.final) if act.measured_final else ""
-        table.add_row(act.what, f"{act.at:.0f}", away, _s(act.ready), _s(act.caught_up), final)
+        after = (_s(act.final), _s(act.command)) if act.outage else ("", "")
+        table.add_row(act.what, f"{act.at:.0f}", away, _s(act.ready), _s(act.caught_up), *after)
     return table
 
 
