@@ -156,8 +156,10 @@ class Renderer:
     def __init__(self, failing: Iterable[str] = (), *, error: Exception | None = None) -> None:
         self._failing = frozenset(failing)
         self._error = error or TemplateFailed("template email.subject: name is undefined")
+        self.before: Callable[[], None] = lambda: None
 
     def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
+        self.before()
         return RenderedEmail(subject=self._words(delivery), text="text", html="<p>text</p>"), delivery.locale or "en"
 
     def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
