@@ -55,17 +55,12 @@ class Health:
         return live if live.state == "running" else Verdict(False, live.state, live.reasons)
 
     def lags(self) -> dict[TP, int]:
-        """Records between the committed offset and the end of the log, per partition that is consumed."""
+        """Records that are not yet fetched or not yet committed, per partition that is consumed."""
         consumer: Any = None if self._app is None else self._app.consumer
         if self._app is None or self._app.rebalancing or consumer is None:
             return {}
         changelogs = self._app.tables.changelog_topics
-        found: dict[TP, int] = {}
-        for tp in consumer.assignment():
-            end, done = consumer.highwater(tp), consumer._committed_offset[tp]
-            if tp.topic not in changelogs and end is not None:
-                found[tp] = end - (done or 0)
-        return found
+        return {tp: consumer.behind(tp) for tp in consumer.assignment() if tp.topic not in changelogs}
 
     def _why_idle(self) -> tuple[str, ...]:
         assert self._app is not None

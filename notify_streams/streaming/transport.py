@@ -47,6 +47,7 @@ class Consumer(driver.Consumer):
         super().__init__(*args, **kwargs)
         self._ledgers: dict[TP, Ledger] = {}
         self._intakes: dict[Any, Intake] = {}
+        self._delivered: dict[TP, tuple[int, int]] = {}
 
     def intake(self, channel: Any) -> Intake:
         """What arrives for the agent that reads this channel; from now on it is delivered there, in bulk."""
@@ -129,7 +130,24 @@ class Consumer(driver.Consumer):
             fetched = [record for record in fetched if record.offset >= read]
         if fetched:
             self._read_offset[tp] = fetched[-1].offset
+            first, _ = self._delivered.get(tp, (fetched[0].offset, 0))
+            self._delivered[tp] = first, fetched[-1].offset + 1
             intake.put(tp, fetched)
+
+    def behind(self, tp: TP) -> int:
+        """Records that are not fetched yet, and fetched ones that are not committed.
+
+        Counted from where the next fetch starts: the end of a log may hold no record (a transaction's marker, what
+        retention or compaction took), and then nothing can ever be committed up to it.
+        """
+        state = cast(Any, self._thread._consumer)._subscription.subscription.assignment.state_value(tp)
+        end = self.highwater(tp)
+        if state is None or not state.has_valid_position or end is None:
+            return 0
+        first, after = self._delivered.get(tp, (0, 0))
+        committed = self._committed_offset[tp]
+        unread, unsaid = end - state.position, after - (first if committed is None else committed)
+        return int(max(unread, 0) + max(unsaid, 0))
 
     async def _deliver_singly(self, tp: TP, fetched: list[Any], generation: int) -> None:
         """Faust's own channels, and recovery."""
@@ -206,6 +224,7 @@ class Consumer(driver.Consumer):
             await self.force_commit()
         for tp in revoked:
             self._ledgers.pop(tp, None)
+            self._delivered.pop(tp, None)
             self._buffered_partitions.discard(tp)
         await super().on_partitions_revoked(revoked)
 
