@@ -77,11 +77,21 @@ async def create(kafka: Kafka, topics: Iterable[Topic]) -> list[str]:
                 error = for_code(code)
                 if code and not issubclass(error, TopicAlreadyExistsError):
                     raise Unavailable(f"the broker did not make {name}: {error.__name__}")
+            await _until_known(admin, [topic.name for topic in new])
         return [topic.name for topic in new]
     except KafkaError as error:
         raise Unavailable(f"making topics: {error!r}") from error
     finally:
         await admin.close()
+
+
+async def _until_known(admin: AIOKafkaAdminClient, names: list[str]) -> None:
+    """A broker answers before it knows its new topics: a worker that starts at once would find them missing."""
+    for _ in range(100):
+        if all(not topic["error_code"] for topic in await admin.describe_topics(names)):
+            return
+        await asyncio.sleep(0.1)
+    raise Unavailable(f"the broker does not know its new topics after 10 s: {', '.join(names)}")
 
 
 async def check(kafka: Kafka, topics: Iterable[Topic]) -> list[str]:
