@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import uvloop
@@ -97,7 +97,7 @@ async def lists(stream: StreamT[bytes], spec: Spec) -> AsyncIterator[list[EventT
         async for events in batches(stream, spec.limit):
             yield events
     elif spec.style == "take":
-        async for taken in stream.take_events(spec.limit, within=0.1):
+        async for taken in cast(Any, stream).take_events(spec.limit, within=0.1):
             yield list(taken)
     else:
         async for event in stream.events():
@@ -213,7 +213,6 @@ def state(app: App, spec: Spec, journal: Journal) -> None:
                         kept.write(message.partition, message.key or b"", message.value, outgoing)
                     journal.handled(event)
 
-    @app.task
     async def dump() -> None:
         await wait_until(lambda: app.tables.actives_ready and not app.rebalancing)
         rows = {
@@ -225,6 +224,8 @@ def state(app: App, spec: Spec, journal: Journal) -> None:
         journal_path = Path(spec.journal)
         journal_path.with_suffix(".table.new").write_text(json.dumps(rows))
         journal_path.with_suffix(".table.new").replace(journal_path.with_suffix(".table"))
+
+    app.task(dump)
 
 
 APPS: dict[str, Callable[[App, Spec, Journal], None]] = {
@@ -255,7 +256,7 @@ def count_starts(app: App, journal: Journal) -> None:
         journal.stats["started"] += 1
         return await start()
 
-    app.maybe_start_producer = counted  # type: ignore[method-assign]
+    app.maybe_start_producer = counted
 
 
 async def lose_answers(app: App, count: int) -> None:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,6 +128,21 @@ class Kafka:
         finally:
             await producer.stop()
 
+    async def send_at(self, topic: str, timestamps: Iterable[int]) -> None:
+        """Records with these times (ms) of the producer's."""
+        async with AIOKafkaProducer(bootstrap_servers=self.config.bootstrap, acks="all") as producer:
+            for stamp in timestamps:
+                await producer.send_and_wait(self.config.prefix + topic, b"{}", partition=0, timestamp_ms=stamp)
+
+    async def mark(self, topic: str) -> None:
+        """An aborted transaction on every partition: places that no reader sees, and a marker at the end."""
+        name = self.config.prefix + topic
+        async with AIOKafkaProducer(bootstrap_servers=self.config.bootstrap, transactional_id=name) as producer:
+            await producer.begin_transaction()
+            for partition in range(self.config.partitions):
+                await producer.send_and_wait(name, b"1", key=b"u", partition=partition)
+            await producer.commit_transaction()
+
     async def read(self, topic: str) -> list[ConsumerRecord[bytes, bytes]]:
         """Everything on a topic, in order per partition."""
         consumer = AIOKafkaConsumer(bootstrap_servers=self.config.bootstrap)
@@ -172,6 +187,13 @@ class Kafka:
         while not holds():
             assert time.monotonic() < deadline, f"not within {within} s: {self.tails()}"
             await asyncio.sleep(0.05)
+
+    async def until_true(self, asked: Callable[[], Awaitable[bool]], within: float = 30) -> None:
+        """The same for a question that is asked of another process."""
+        deadline = time.monotonic() + within
+        while not await asked():
+            assert time.monotonic() < deadline, f"not within {within} s: {self.tails()}"
+            await asyncio.sleep(0.1)
 
     def tails(self) -> str:
         """The ends of the workers' logs."""
