@@ -44,10 +44,9 @@ class Kafka(JavaEngine):
             raise NotReady(repr(error)) from error
 
     async def _format(self, properties: Path) -> None:
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m")
         tool = self.command("kafka.tools.StorageTool", *quick, file=False)
-        words = ["format", "--ignore-formatted", "-t", cluster, "-c", str(properties)]
+        words = ["format", "--ignore-formatted", "-t", cluster_id(uuid.uuid4().bytes), "-c", str(properties)]
         child = Child([*tool, *words], log=self._log, cwd=self.home)
         await child.start()
         try:
@@ -56,6 +55,11 @@ class Kafka(JavaEngine):
             await child.kill()
         if child.exit_code != 0:
             raise EngineError(self._failure(f"could not format {self.data}", child.tail()))
+
+
+def cluster_id(random: bytes) -> str:
+    """16 bytes in URL-safe base 64. It never begins with a dash, which the tool would take for an option."""
+    return base64.urlsafe_b64encode(bytes([random[0] & 0x7F, *random[1:]])).decode().rstrip("=")
 
 
 async def _make_probe_topic(bootstrap: str) -> None:
