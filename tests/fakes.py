@@ -95,14 +95,14 @@ class Table:
     """The part of Faust's table that `tables.by_event` uses, over real RocksDB."""
 
     def __init__(self, folder: Path, changelog: str = "notify.changelog") -> None:
-        self._folder, self._databases = folder, dict[int, Any]()
+        self.folder, self._databases = folder, dict[int, Any]()
         self.data = self
         self.changelog_topic = SimpleNamespace(get_topic_name=lambda: changelog)
         self.persisted: dict[TP, int] = {}
 
     def _db_for_partition(self, partition: int) -> Any:
         if partition not in self._databases:
-            self._databases[partition] = Options().open(self._folder / str(partition))
+            self._databases[partition] = Options().open(self.folder / str(partition))
         return self._databases[partition]
 
     def set_persisted_offset(self, tp: TP, offset: int) -> None:
