@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, KafkaTimeoutError
 
 from notify_streams.ports import Unavailable
 from notify_streams.settings import Settings, seconds
@@ -40,6 +40,7 @@ class KafkaPublisher:
         self._timeout_s = seconds(settings.gateway.delivery_timeout)
         self._producer: Any = None
         self._connecting: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Connect in the background, for as long as it takes; until then everything is Unavailable."""
@@ -57,7 +58,7 @@ class KafkaPublisher:
         except TimeoutError:
             raise Unavailable(f"the broker did not acknowledge within {self._timeout_s} s") from None
         except KafkaError as error:
-            if not error.retriable:
+            if not (error.retriable or isinstance(error, KafkaTimeoutError)):  # that one: its buffer is full
                 self._replace(producer)
             raise Unavailable(f"the broker did not take a record: {error!r}") from error
 
@@ -87,6 +88,7 @@ class KafkaPublisher:
         if self._producer is broken:
             log.error("publisher.replaced")
             self._producer = None
+            self._leaving = asyncio.create_task(self._stop(broken), name="publisher.leave")
             self.start()
 
     async def _connect(self) -> None:
