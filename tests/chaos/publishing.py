@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import aiohttp
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, KafkaTimeoutError
 
 from notify_streams.settings import Kafka
 from notify_streams.streaming import topics
 from tests.system.traffic import HEADERS, Event
 
 _STEP_S, _AGAIN_S, _MOST_UNDER_WAY = 0.02, 0.5, 5000
+_CONFIRMED_S = 20.0
 _ANSWER = aiohttp.ClientTimeout(total=15)
 
 
@@ -28,6 +29,7 @@ class Publisher:
         self.by_http = self.replaced = 0
         self._kafka, self._gateway, self._events = kafka, gateway, events
         self._producer: AIOKafkaProducer | None = None
+        self._connecting = asyncio.Lock()
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -66,11 +68,12 @@ class Publisher:
         topic = self._kafka.prefix + topics.events(event.lane)
         while True:
             try:
-                producer = self._producer or await self._connect()
-                await (await producer.send(topic, event.value, event.user_id.encode(), headers=HEADERS))
-            except (KafkaError, OSError) as error:
+                async with asyncio.timeout(_CONFIRMED_S):
+                    producer = await self._connected()
+                    await (await producer.send(topic, event.value, event.user_id.encode(), headers=HEADERS))
+            except (KafkaError, OSError, TimeoutError) as error:
                 self.answers[type(error).__name__] += 1
-                if not getattr(error, "retriable", True):
+                if isinstance(error, KafkaError) and not (error.retriable or isinstance(error, KafkaTimeoutError)):
                     await self._let_go()
                 await asyncio.sleep(_AGAIN_S)
             else:
@@ -94,12 +97,18 @@ class Publisher:
                         return
                 await asyncio.sleep(_AGAIN_S)
 
-    async def _connect(self) -> AIOKafkaProducer:
-        self._producer = AIOKafkaProducer(
-            bootstrap_servers=self._kafka.bootstrap, acks="all", enable_idempotence=True, request_timeout_ms=5000
-        )
-        await self._producer.start()
-        return self._producer
+    async def _connected(self) -> AIOKafkaProducer:
+        async with self._connecting:
+            if self._producer is None:
+                producer = AIOKafkaProducer(
+                    bootstrap_servers=self._kafka.bootstrap,
+                    acks="all",
+                    enable_idempotence=True,
+                    request_timeout_ms=5000,
+                )
+                await producer.start()
+                self._producer = producer
+            return self._producer
 
     async def _let_go(self) -> None:
         producer, self._producer = self._producer, None
