@@ -60,7 +60,7 @@ class DeadLetters:
         except TooLarge:
             value = message.value or b""
             cut = [*headers[len(original) :], ("notify-truncated", str(len(value)).encode())]
-            outgoing.add(TOPIC, message.partition, (message.key or b"")[:_KEPT_BYTES], value[:_KEPT_BYTES], cut)
+            outgoing.add(TOPIC, message.partition, message.key and message.key[:_KEPT_BYTES], value[:_KEPT_BYTES], cut)
         DEAD_LETTERS.labels(stage=self.stage).inc()
 
     def _note(self, event: EventT[bytes], *, dead: bool) -> None:
