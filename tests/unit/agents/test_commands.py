@@ -1,0 +1,120 @@
+"""User commands in; profiles, answers and what went astray out."""
+
+from typing import Any
+
+import pytest
+
+from agents.commands import Commands
+from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.keyed import NoUser
+from schemas.codec import encode
+from schemas.commands import PatchPreferencesV1, Preferences, PutEndpointV1
+from schemas.profiles import NOBODY, Address, decode_profile
+from tables.profiles import Profiles
+from tests.builders import a_catalogue
+from tests.fakes import Clock, Recording, Table, an_app, arrived
+
+CATALOGUE = a_catalogue()
+
+
+@pytest.fixture
+def commands(profile_table: Table, clock: Clock) -> Commands:
+    dead = DeadLetters("commands", 20)
+    return Commands(an_app(), Profiles(profile_table, "notify."), CATALOGUE, dead, generation=1, clock=clock)
+
+
+def a_patch(locale: str = "fr", **changes: Any) -> bytes:
+    return encode(PatchPreferencesV1(command_id=f"to-{locale}", patch=Preferences(locale=locale), **changes))
+
+
+def at_home(commands: Commands, value: bytes | None, user: bytes = b"ann", offset: int = 7) -> Any:
+    return arrived(value, user, partition=commands.partitions.of(user), offset=offset)
+
+
+def test_a_command_changes_the_profile_and_is_answered(commands: Commands, outgoing: Recording) -> None:
+    home = commands.partitions.of(b"ann")
+    answer = commands.take(at_home(commands, a_patch()), outgoing)
+    assert answer is not None
+    partition, key, result = answer
+    assert (partition, key, result.command_id, result.status, result.version) == (home, b"ann", "to-fr", "applied", 1)
+    assert commands.profiles.load(home, b"ann").locale == "fr"
+    [record] = outgoing.records
+    assert (record.topic, record.partition, record.key) == ("profiles", home, b"ann")
+    assert decode_profile(record.value or b"").locale == "fr"
+
+
+def test_the_same_record_again_is_answered_the_same_and_writes_nothing(commands: Commands, outgoing: Recording) -> None:
+    first = commands.take(at_home(commands, a_patch()), outgoing)
+    again = Recording()
+    assert commands.take(at_home(commands, a_patch()), again) == first
+    assert again.records == []
+
+
+def test_a_refused_command_is_remembered_and_changes_no_version(commands: Commands, outgoing: Recording) -> None:
+    answer = commands.take(at_home(commands, a_patch("!")), outgoing)
+    assert answer is not None
+    assert (answer[2].status, answer[2].version) == ("invalid", 0)
+
+
+def test_a_command_on_another_users_partition_is_sent_on_as_it_came(commands: Commands, outgoing: Recording) -> None:
+    home = commands.partitions.of(b"ann")
+    astray = arrived(a_patch(), b"ann", partition=(home + 1) % 4)
+    assert commands.take(astray, outgoing) is None
+    [record] = outgoing.records
+    assert (record.topic, record.partition, record.key, record.value) == ("user-commands", home, b"ann", a_patch())
+    assert commands.profiles.load((home + 1) % 4, b"ann") == NOBODY
+
+
+def test_a_null_value_resets_the_user_and_is_not_answered(commands: Commands, outgoing: Recording) -> None:
+    """KAF-02"""
+    commands.take(at_home(commands, a_patch()), outgoing)
+    assert commands.take(at_home(commands, None, offset=8), outgoing) is None
+    profile = commands.profiles.load(commands.partitions.of(b"ann"), b"ann")
+    assert (profile.locale, profile.version) == (None, 2)
+
+
+def test_a_null_value_astray_is_sent_on_too(commands: Commands, outgoing: Recording) -> None:
+    home = commands.partitions.of(b"ann")
+    commands.take(arrived(None, b"ann", partition=(home + 1) % 4), outgoing)
+    [record] = outgoing.records
+    assert (record.topic, record.partition, record.value) == ("user-commands", home, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        (None, "key: a user id has 1 to 128 bytes"),
+        (b"", "key: a user id has 1 to 128 bytes"),
+        (b"\xff", "key: not UTF-8 at byte 0"),
+        (b"a\nb", "key: a user id has no control characters"),
+        (b"x" * 129, "key: a user id has 1 to 128 bytes"),
+    ],
+)
+@pytest.mark.parametrize("value", [a_patch(), None])
+def test_a_key_that_is_no_user_id_is_its_writers_fault(
+    commands: Commands, outgoing: Recording, key: bytes | None, says: str, value: bytes | None
+) -> None:
+    with pytest.raises(NoUser) as raised:
+        commands.take(arrived(value, key), outgoing)
+    assert (str(raised.value), outgoing.records) == (says, [])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"{", b"[]", b"{}", b'{"schema":"erase-everything.v1"}', b'{"schema":"put-endpoint.v1","command_id":"c"}'],
+)
+def test_a_value_that_is_no_command_is_its_writers_fault_and_changes_nothing(
+    commands: Commands, outgoing: Recording, profile_table: Table, value: bytes
+) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        commands.take(at_home(commands, value), outgoing)
+    assert (outgoing.records, profile_table.content(commands.partitions.of(b"ann"))) == ([], {})
+
+
+def test_an_endpoint_becomes_part_of_the_profile(commands: Commands, outgoing: Recording) -> None:
+    command = PutEndpointV1(
+        command_id="c", channel="email", endpoint_id="home", content=Address("ann@example.com"), verified=True
+    )
+    commands.take(at_home(commands, encode(command)), outgoing)
+    [endpoint] = commands.profiles.load(commands.partitions.of(b"ann"), b"ann").endpoints
+    assert (endpoint.endpoint_id, endpoint.verified) == ("home", True)
