@@ -53,12 +53,12 @@ class ByEvent:
         return found
 
     def write(self, partition: int, key: bytes, value: bytes, outgoing: Outgoing) -> None:
-        """Write the local database at once, and queue the changelog record."""
+        """Queue the changelog record, and write the local database at once: what raises TooLarge is not written."""
+        outgoing.add(self._short, partition, key, value)
         try:
             self._table.data._db_for_partition(partition).put(key, value)
         except Exception as error:
             raise StoreFailed(str(error)) from error
-        outgoing.add(self._short, partition, key, value)
 
     def delete(self, partition: int, key: bytes, outgoing: Outgoing) -> None:
         """Delete locally at once, and queue the tombstone."""

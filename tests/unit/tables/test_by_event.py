@@ -5,6 +5,7 @@ from faust.types import TP
 from hypothesis import given
 from hypothesis import strategies as st
 
+from notify_streams.streaming.outgoing import TooLarge
 from tables.by_event import ByEvent, StoreFailed
 from tests.fakes import Recording, Table
 
@@ -57,6 +58,12 @@ def test_a_database_that_refuses_is_no_data_error(by_event: ByEvent, table: Tabl
     ):
         with pytest.raises(StoreFailed):
             call()
+
+
+def test_what_the_changelog_cannot_take_is_not_written(by_event: ByEvent, table: Table) -> None:
+    with pytest.raises(TooLarge):
+        by_event.write(0, b"ann", b"v" * 100, Recording(limit=50))
+    assert table.content() == {}
 
 
 @given(st.dictionaries(st.binary(min_size=1, max_size=4), st.binary(max_size=4), max_size=20))
