@@ -39,7 +39,7 @@ def items(user: str, *sequences: int) -> list[InboxItem]:
 
 
 async def frames(expendable: Expendable, user: str) -> list[dict[str, Any]]:
-    kept = await expendable.call(lambda client: client.zrange(tail_key(user), 0, -1))
+    kept: list[Any] = await expendable.call(lambda client: client.zrange(tail_key(user), 0, -1))
     return [orjson.loads(frame) for frame in kept]
 
 
@@ -76,8 +76,8 @@ async def test_only_the_newest_are_kept_and_not_for_ever(expendable: Expendable)
 
 
 async def test_who_listens_hears_every_frame(expendable: Expendable) -> None:
-    user, heard = an_id(), []
-    listener = expendable.client.pubsub()
+    user, heard = an_id(), list[dict[str, Any]]()
+    listener: Any = expendable.client.pubsub()
     await listener.ssubscribe(channel_of(user))
     await LiveTail(expendable).publish(items(user, 1, 2), {user: InboxCounts(2, 2, 2)})
     async with asyncio.timeout(5):
