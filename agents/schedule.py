@@ -51,13 +51,17 @@ class Scheduler:
 
     async def release(self, partition: int) -> int:
         """Send one slice of what is due, and only then forget it: a crash between repeats, it never loses."""
-        async with settled(self.app, self.timers) as outgoing:
-            entries = self.timers.due(partition, self.clock(), SLICE)
-            for key, entry in entries:
-                header = (DUE_HEADER, str(due_of(key)).encode())
-                outgoing.add(entry.target, partition, entry.user, entry.payload, [header])
-        async with settled(self.app, self.timers) as outgoing:
-            self.timers.released(partition, entries, outgoing)
+        try:
+            async with settled(self.app, self.timers) as outgoing:
+                entries = self.timers.due(partition, self.clock(), SLICE)
+                for key, entry in entries:
+                    header = (DUE_HEADER, str(due_of(key)).encode())
+                    outgoing.add(entry.target, partition, entry.user, entry.payload, [header])
+            async with settled(self.app, self.timers) as outgoing:
+                self.timers.released(partition, entries, outgoing)
+        except BaseException:  # cancelled on the way: it is due again
+            self.timers.forget_cursors()
+            raise
         now = self.clock()
         for key, _ in entries:
             TIMER_LATENESS.observe((now - due_of(key)) / 1000)

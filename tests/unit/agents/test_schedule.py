@@ -1,8 +1,13 @@
 """Timer operations in; a table that holds them."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
+from faust.types import TP
 
 from agents.schedule import Scheduler
+from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
 from schemas.codec import encode
@@ -12,11 +17,83 @@ from tests.builders import NOW, a_timer
 from tests.fakes import Clock, Recording, Table, an_app, arrived
 
 
+class Owning:
+    """An app that owns some partitions of `ticks` and keeps what is sent there."""
+
+    def __init__(self, *partitions: int) -> None:
+        self.topic_prefix, self.rebalancing, self.consumer_generation_id = "notify.", False, 1
+        self.tables = SimpleNamespace(actives_ready=True)
+        owned = {TP("notify.ticks", p) for p in partitions} | {TP("notify.timers", 9)}
+        self.consumer = SimpleNamespace(assignment=lambda: owned)
+        self.raw_producer = self
+        self.ticks: list[int] = []
+
+    async def send_and_wait(self, topic: str, *, value: bytes, partition: int) -> None:
+        assert (topic, value) == ("notify.ticks", b"tick")
+        self.ticks.append(partition)
+
+
+def a_scheduler(app: App, table: Table, clock: Clock) -> Scheduler:
+    targets = ["deliveries.email.normal", "notifications.normal"]
+    return Scheduler(app, Timers(table, "notify."), DeadLetters("scheduler", 20), targets=targets, clock=clock)
+
+
 @pytest.fixture
 def scheduler(state_table: Table, clock: Clock) -> Scheduler:
-    timers = Timers(state_table, "notify.")
-    targets = ["deliveries.email.normal", "notifications.normal"]
-    return Scheduler(an_app(), timers, DeadLetters("scheduler", 20), targets=targets, clock=clock)
+    return a_scheduler(an_app(), state_table, clock)
+
+
+@pytest.fixture
+def owning() -> Owning:
+    return Owning(0, 2)
+
+
+@pytest.fixture
+def ticking(owning: Owning, state_table: Table, clock: Clock) -> Scheduler:
+    return a_scheduler(cast(App, owning), state_table, clock)
+
+
+async def test_only_owned_partitions_with_something_due_are_woken(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    for partition in (1, 2):
+        ticking.timers.put(partition, b"ann", a_timer(due_at=NOW), outgoing)
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW + 1), outgoing)
+    await ticking.tick()
+    assert owning.ticks == [2]
+
+
+async def test_a_partition_is_woken_at_most_four_times_a_second(
+    ticking: Scheduler, owning: Owning, clock: Clock, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
+    for _ in range(10):
+        await ticking.tick()
+        clock.now += 50
+    assert owning.ticks == [0, 0]
+
+
+async def test_during_a_rebalance_and_a_recovery_nothing_is_woken(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
+    owning.rebalancing = True
+    await ticking.tick()
+    owning.rebalancing, owning.tables.actives_ready = False, False
+    await ticking.tick()
+    assert owning.ticks == []
+
+
+async def test_after_a_rebalance_between_two_ticks_what_others_put_earlier_is_found(
+    ticking: Scheduler, owning: Owning, state_table: Table, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer("late", NOW), outgoing)
+    await ticking.tick()
+    ticking.timers.released(0, ticking.timers.due(0, NOW, 10), outgoing)
+    Timers(state_table, "notify.").put(0, b"ann", a_timer("early", NOW - 60_000), outgoing)  # as recovery writes it
+    owning.consumer_generation_id = 2
+    await ticking.tick()
+    assert [entry.timer_id for _, entry in ticking.timers.due(0, NOW, 10)] == ["early"]
 
 
 def test_put_move_and_cancel_are_carried_out_on_the_records_partition(
