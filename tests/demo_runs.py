@@ -6,7 +6,7 @@ from typing import Any
 from notify_streams.domain.ids import delivery_id
 from notify_streams.domain.status import NotificationStatus, fold
 from notify_streams.local.demo.inputs import Inputs
-from notify_streams.local.demo.tally import Letter, Measured, Timer
+from notify_streams.local.demo.measured import Letter, Measured, Timer
 from schemas.decisions import Defer, Deliver, Suppress
 from schemas.facts import Fact
 from schemas.words import Reason

@@ -25,11 +25,12 @@ from .inboxes import Header, Inboxes
 from .inputs import Inputs, inputs
 from .lines import Run
 from .mails import Entry, MailLog
+from .measured import Measured
 from .offsets import Place, end_of
 from .progress import Progress
 from .publish import over_http, to_topics
 from .settling import Settling
-from .tally import Measured, Sheet, sheet
+from .tally import Sheet, sheet
 
 PATIENCE_S = 120.0
 _LOOK_S = 0.5
@@ -176,9 +177,9 @@ async def _measure(
     mails.look()
     kafka, users = means.settings.kafka, [user["user_id"] for user in people()]
     recount = await means.recount(mark.at_ms, round(time() * 1000) + 1)
-    statuses, identities = await sources.decided(means.records, users, run.is_mine)
+    found = await sources.decided(means.records, users, run.is_mine)
     rows = await means.inboxes.rows_since(mark.headers, (run.at, datetime.now(UTC)))
-    ours, others = sources.of_run(rows, (status.notification_id for status in statuses))
+    ours, others = sources.of_run(rows, (status.notification_id for status in found.statuses))
     headers = await means.inboxes.headers()
     counts = (await gauges.counts(means.http, means.programs)).since(mark.counts)
     return Measured(
@@ -189,9 +190,9 @@ async def _measure(
         unaccounted=recount.unaccounted,
         tombstones=counts.tombstones,
         dropped=counts.dropped,
-        identities=identities,
-        statuses=statuses,
-        mails=sources.mails_of(statuses, mails.all()),
+        identities=frozenset(found.identities),
+        statuses=found.statuses,
+        mails=sources.mails_of(found, mails.all()),
         rows=Counter(ours),
         others_rows=others,
         unread=sum(header.unread - mark.headers[user].unread for user, header in headers.items()),

@@ -14,8 +14,10 @@ from notify_streams.domain.status import NotificationStatus
 from schemas.words import IN_WORDS, Reason, State
 
 from .examples import Inbox, Mail, Untold
+from .matches import Match, excused
+from .measured import TERMS, Measured
 from .play import Means, Played
-from .tally import TERMS, ChannelSum, Match, Measured, Sheet, Term
+from .tally import ChannelSum, Sheet, Term
 
 _SIGNS = ("", "= ", "+ ", "+ ", "+ ")
 _MAIL_LINES = 20
@@ -106,6 +108,10 @@ def leftovers(measured: Measured) -> RenderableType:
     failed = list(_failed(measured.statuses))
     if failed:
         parts += _headed(f"Failed by their answer, for good: {len(failed)}", *_grouped(failed))
+    if twice := excused(measured):
+        why = IN_WORDS[Reason.UNKNOWN_OUTCOME]
+        rows = [(f"{why}, so it was tried again", delivery) for delivery in twice]
+        parts += _headed(f"Mails that were taken twice: {len(twice)}, by delivery", *_grouped(rows))
     return Group(*parts)
 
 

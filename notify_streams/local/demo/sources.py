@@ -17,8 +17,8 @@ from schemas.words import Channel
 
 from .inputs import Identity, identity
 from .mails import Entry
+from .measured import Letter, Timer
 from .offsets import Place, Raw, records_since
-from .tally import Letter, Timer
 
 _DUE = struct.Struct(">BQ")
 _LANE_RANKS = range(3)
@@ -38,21 +38,30 @@ class _Of(msgspec.Struct, frozen=True):
 _of = msgspec.json.Decoder(_Of).decode
 
 
-async def decided(
-    records: Records, users: Iterable[str], is_mine: IsMine
-) -> tuple[list[NotificationStatus], frozenset[Identity]]:
-    """Every notification of these users that has a decision of ours, and the events they are of."""
-    ids = [id_ for user in users for id_ in await records.notifications_of(user)]
+class Decided(msgspec.Struct):
+    """Ours: what became of them, and the events they are of. Of others only which deliveries are theirs."""
+
     statuses: list[NotificationStatus] = []
     identities: set[Identity] = set()
+    deliveries_of_others: set[str] = set()
+
+
+async def decided(records: Records, users: Iterable[str], is_mine: IsMine) -> Decided:
+    """Every notification of these users that has a decision. Raises Unavailable."""
+    ids = [id_ for user in users for id_ in await records.notifications_of(user)]
+    found = Decided()
     for at in range(0, len(ids), _AT_ONCE):
         for id_, facts in (await records.facts_of(ids[at : at + _AT_ONCE])).items():
             notification = next((f.notification for f in facts if isinstance(f, DecisionV1)), None)
             status = fold(id_, facts)
-            if status is not None and notification is not None and is_mine(notification.source):
-                statuses.append(status)
-                identities.add(identity(notification))
-    return statuses, frozenset(identities)
+            if status is None or notification is None:
+                continue
+            if is_mine(notification.source):
+                found.statuses.append(status)
+                found.identities.add(identity(notification))
+            else:
+                found.deliveries_of_others.update(d.delivery_id for c in status.channels for d in c.deliveries)
+    return found
 
 
 async def letters_since(kafka: Kafka, start: Place, is_mine: IsMine) -> list[Letter]:
@@ -107,10 +116,10 @@ def _told(value: bytes | None) -> _Of | None:
     return told
 
 
-def mails_of(statuses: Iterable[NotificationStatus], entries: Iterable[Entry]) -> list[str]:
+def mails_of(found: Decided, entries: Iterable[Entry]) -> list[str]:
     """Delivery ids of accepted mails; those of earlier runs, whose timers came due meanwhile, are left out."""
-    known = {d.delivery_id for status in statuses for channel in status.channels for d in channel.deliveries}
-    return [entry.delivery_id for entry in entries if entry.event == "accepted" and entry.delivery_id in known]
+    taken = [entry.delivery_id for entry in entries if entry.event == "accepted"]
+    return [delivery for delivery in taken if delivery not in found.deliveries_of_others]
 
 
 def of_run(rows: Sequence[tuple[str, str]], known: Iterable[str]) -> tuple[list[str], int]:

@@ -5,11 +5,13 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from notify_streams.domain.ids import delivery_id
 from notify_streams.local.demo import report
 from notify_streams.local.demo.lines import Run
 from notify_streams.local.demo.play import Played
 from notify_streams.local.demo.tally import sheet
-from tests.demo_runs import DEFERRED, FAILED, all_measured, some_inputs
+from tests.demo_runs import DEFERRED, FAILED, SENT, a_status, all_measured, some_inputs
+from tests.facts import NOON, a_decision, an_outcome
 
 BEGAN = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 
@@ -66,3 +68,12 @@ def test_what_is_pending_or_dead_is_listed_by_id_with_its_reason() -> None:
     assert "because the event asks to be sent later" in said
     assert "events.normal/0/7  $: truncated" in said
     assert f"sender-email: 451 later (1)\n{FAILED}" in said
+
+
+def test_a_mail_that_was_taken_twice_is_listed_with_the_reason() -> None:
+    unknown = an_outcome("unknown", notification_id=SENT, attempt=1, at=NOON + 500, next_at=NOON + 900)
+    status = a_status(SENT, a_decision(notification_id=SENT), unknown, an_outcome(notification_id=SENT, attempt=2))
+    delivery = delivery_id(SENT, "email", "home")
+    said = printed(report.leftovers(all_measured(statuses=[status], mails=[delivery] * 2)))
+    assert "Mails that were taken twice: 1" in said
+    assert f"nobody knows whether the provider took it, so it was tried again (1)\n{delivery}" in said
