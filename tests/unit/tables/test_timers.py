@@ -178,6 +178,14 @@ def test_what_is_under_way_is_not_handed_out_twice(timers: Timers, outgoing: Rec
     assert slices == [["t0", "t1"], ["t2", "t3"], []]
 
 
+def test_a_slice_that_ends_at_a_timer_goes_on_with_one_whose_id_begins_like_it(
+    timers: Timers, outgoing: Recording
+) -> None:
+    for user, id_ in ((ANN, "t"), (ANN, "t" + "\uffff"), (ANN, "t1"), (BOB, "t")):
+        timers.put(0, user, a_timer(id_, NOW), outgoing)
+    assert sum(len(timers.due(0, NOW, 1)) for _ in range(5)) == 4
+
+
 def test_after_a_crash_before_the_release_it_is_due_again(table: Table, outgoing: Recording) -> None:
     first = Timers(table, "notify.")
     first.put(0, ANN, a_timer(), outgoing)
