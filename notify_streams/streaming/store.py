@@ -21,12 +21,25 @@ def _budget() -> tuple[rocksdict.Cache, rocksdict.WriteBufferManager]:
     return rocksdict.Cache(32 * _MIB), rocksdict.WriteBufferManager(64 * _MIB, False)
 
 
+def unlogged() -> Any:
+    """Past the write-ahead log; all writes to a database, or none, or its rows and its offset part in a crash."""
+    options: Any = rocksdict.WriteOptions()  # its stub calls the property a method
+    options.disable_wal = True
+    return options
+
+
 class Options(stock.RocksDBOptions):
     """Small buffers, shared budget, filters that make a look-up of an unknown key cheap."""
 
     def open(self, path: Path, *, read_only: bool = False) -> Any:
-        """Open or make the database at `path`."""
-        return rocksdict.Rdict(str(path), options=self.as_options())
+        """Open or make the database at `path`.
+
+        Without a write-ahead log, which would be three quarters of a write: the changelog is one. How far a database
+        is stands in the same buffers as its rows, so a crash takes the newest of both, and they are read again.
+        """
+        database = rocksdict.Rdict(str(path), options=self.as_options())
+        database.set_write_options(unlogged())
+        return database
 
     def as_options(self) -> Any:
         """Sizes in bytes; together at most 96 MiB for all tables of the process."""
@@ -38,7 +51,6 @@ class Options(stock.RocksDBOptions):
         options.set_max_write_buffer_number(2)
         options.set_target_file_size_base(32 * _MIB)
         options.set_keep_log_file_num(2)
-        options.set_max_total_wal_size(64 * _MIB)
         options.set_write_buffer_manager(buffers)
         blocks = rocksdict.BlockBasedOptions()
         blocks.set_bloom_filter(10, False)
