@@ -50,7 +50,7 @@ def build(settings: Settings, role: str, *, instance: int = 0, **overrides: Any)
         "table_standby_replicas": 0,
         "stream_buffer_maxsize": 4096,
         "stream_wait_empty": True,
-        "broker_max_poll_records": 500,
+        "broker_max_poll_records": 2000,
         "broker_commit_interval": seconds(kafka.commit_interval),
         "broker_session_timeout": session,
         "broker_heartbeat_interval": min(3.0, session / 5),

@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, MutableMapping
-from itertools import islice
 from typing import Any
 
 from faust.types import TP
@@ -12,6 +11,7 @@ from notify_streams.streaming.ledger import Ledger
 from notify_streams.streaming.records import Record
 
 _LOW = 0.4
+_UNIT_BYTES = 4096
 
 
 class Batch(list[Record]):
@@ -52,15 +52,16 @@ class Intake:
     ) -> None:
         self._ledgers, self._high, self._low = ledgers, size, int(size * _LOW)
         self._tell_full, self._tell_room = full, room
-        self._fetches: deque[tuple[TP, list[Any]]] = deque()
+        self._fetches: deque[tuple[TP, list[Any], int]] = deque()
         self._paused: set[TP] = set()
-        self._waiting = 0
+        self._waiting = 0  # in records, a large one counting as several: 4,096 of 256 KiB would be a gigabyte
         self._arrived = asyncio.Event()
 
     def put(self, tp: TP, records: list[Any]) -> None:
         """One fetch of one partition, of at least one record."""
-        self._fetches.append((tp, records))
-        self._waiting += len(records)
+        size = max(len(records), sum([record.serialized_value_size for record in records]) // _UNIT_BYTES)
+        self._fetches.append((tp, records, size))
+        self._waiting += size
         self._arrived.set()
         if self._waiting >= self._high and tp not in self._paused:
             self._paused.add(tp)
@@ -79,13 +80,14 @@ class Intake:
             await self._arrived.wait()
         batch = Batch()
         while self._fetches and len(batch) < limit:
-            tp, records = self._fetches.popleft()
+            tp, records, size = self._fetches.popleft()
             wanted = limit - len(batch)
             if len(records) > wanted:
-                self._fetches.appendleft((tp, list(islice(records, wanted, None))))
-                records = records[:wanted]
+                left = size * (len(records) - wanted) // len(records)
+                self._fetches.appendleft((tp, records[wanted:], left))
+                records, size = records[:wanted], size - left
             batch.extend_by(tp, records, self._ledger(tp))
-        self._waiting -= len(batch)
+            self._waiting -= size
         if self._paused and self._waiting <= self._low:
             for tp in self._paused:
                 self._tell_room(tp)

@@ -18,6 +18,7 @@ class Fetched(NamedTuple):
     headers: tuple[()] = ()
     key: bytes = b"k"
     value: bytes = b"v"
+    serialized_value_size: int = 1
 
 
 class Pressure:
@@ -96,3 +97,11 @@ async def test_what_nobody_took_is_forgotten_at_a_rebalance(intake: Intake, ledg
     intake.put(A, fetch(1, 1))
     assert [record.offset for record in await intake.take(10)] == [1]
     assert ledgers[A].committable is None
+
+
+async def test_large_records_fill_the_buffer_sooner(intake: Intake, pressure: Pressure) -> None:
+    intake.put(A, [Fetched(0, serialized_value_size=4096 * 6), Fetched(1, serialized_value_size=4096 * 6)])
+    assert pressure.full == [A]
+    await intake.take(1)
+    await intake.take(1)
+    assert pressure.room == [A]
