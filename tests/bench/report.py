@@ -50,7 +50,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def show(report: Report, console: Console) -> None:
     """Print the table, the notes and what was missed, and last the JSON line."""
     table = Table(title=f"bench {report.bench}", title_justify="left")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for column in report.columns:
         table.add_column(column, justify="right")
     for row in report.rows:
