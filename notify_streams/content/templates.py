@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-import orjson
 from jinja2 import FunctionLoader, Template, TemplateError, TemplateNotFound
 
 from notify_streams.content.guards import MAX_OUTPUT, READER
@@ -19,6 +18,23 @@ from schemas.words import Channel
 _BREAKS = str.maketrans(dict.fromkeys((*map(chr, range(32)), "\x7f", "\x85", "\u2028", "\u2029"), " "))
 # What data can make a template raise: bad values in filters, arithmetic, members of the wrong kind.
 _FAILURES = (TemplateError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
+
+
+class Figure(float):
+    """A number that is written out digit for digit as the producer wrote it, and reckons like any other."""
+
+    def __new__(cls, text: str) -> "Figure":  # noqa: D102
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_decode_payload = msgspec.json.Decoder(float_hook=Figure).decode
 
 
 def sandbox_of(sources: Sources) -> Sandbox:
@@ -112,7 +128,7 @@ def _data(delivery: DeliveryV1, language: str) -> dict[str, Any]:
     content = delivery.content
     if content is None:
         raise TemplateFailed(f"delivery {delivery.delivery_id} has no content in the clear")
-    payload = orjson.loads(bytes(content.payload))
+    payload = _decode_payload(content.payload)
     if not isinstance(payload, dict):
         raise TemplateFailed(f"delivery {delivery.delivery_id}: the payload is no object")
     data: dict[str, Any] = {k: v for k, v in payload.items() if v is not None}

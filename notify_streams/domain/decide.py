@@ -57,7 +57,7 @@ def _verdict(
     type_: NotificationType,
     now: int,
 ) -> Verdict:
-    if now >= notification.expires_at:
+    if max(now, notification.send_at or 0) >= notification.expires_at:
         return Suppress(channel=channel, reason=Reason.EXPIRED)
     if profile.erased:
         return Suppress(channel=channel, reason=Reason.ERASED)

@@ -159,3 +159,14 @@ def test_an_erased_or_sealed_delivery_cannot_be_rendered(folder: Folder) -> None
     delivery = msgspec.structs.replace(a_delivery(), content=None)
     with pytest.raises(TemplateFailed, match="no content in the clear"):
         folder.mail().renderer().email(delivery)
+
+
+def test_numbers_are_written_out_digit_for_digit_as_the_producer_wrote_them(folder: Folder) -> None:
+    """KAF-07: no rounding of large ids and of amounts on the way into a text."""
+    folder.mail(text="{{ id }} {{ total }} {{ share }}")
+    delivery = a_delivery(payload={"order": "1"})
+    raw = b'{"order": "1", "id": 18446744073709551616, "total": 19.90, "share": 0.12345678901234567890}'
+    assert delivery.content is not None
+    content = msgspec.structs.replace(delivery.content, payload=msgspec.Raw(raw))
+    rendered, _ = folder.renderer().email(msgspec.structs.replace(delivery, content=content))
+    assert rendered.text.strip() == "18446744073709551616 19.90 0.12345678901234567890"

@@ -137,6 +137,14 @@ def test_send_at_defers_until_then_and_no_longer() -> None:
     assert isinstance(decide(notification, a_slice(), StateSlice(), CATALOGUE, NOW + 1000)[0], Deliver)
 
 
+def test_what_asks_to_be_sent_only_after_it_has_expired_expires_at_once() -> None:
+    """Pinned rule 4 of the cases: nothing is parked beyond its deadline."""
+    notification = a_notification(channels=("inapp",), send_at=NOW + 2 * HOUR, expires_at=NOW + HOUR)
+    assert decide(notification, a_slice(), StateSlice(), CATALOGUE, NOW) == (
+        Suppress(channel="inapp", reason=Reason.EXPIRED),
+    )
+
+
 def test_a_type_that_the_catalogue_does_not_have_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         decide(a_notification(type="gone"), a_slice(), StateSlice(), CATALOGUE, NOW)
