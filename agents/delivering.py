@@ -1,4 +1,4 @@
-"""What a mail sender does with one batch: gate, claim, render, call in waves, say how it ended."""
+"""What a mail sender does with one batch: claim, gate, render, call in waves, say how it ended."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from notify_streams.domain.answers import Answer, TryLater, Unknown
 from notify_streams.domain.gate import why_not
 from notify_streams.domain.rendered import TemplateFailed
 from notify_streams.domain.retry import RetryPolicy, next_step
-from notify_streams.metrics import BYPASSED, DUPLICATES
+from notify_streams.metrics import BYPASSED, DUPLICATES, PROVIDER_SECONDS
 from notify_streams.ports import Claim, DeliveryKeys, Mail, MailProvider, Renderer, Unavailable
 from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeV1
@@ -25,11 +25,12 @@ BATCH_S, HOLD_S, HOLD_STEP_S = 25.0, 15.0, 0.25  # the last wave may take an att
 
 
 class Job(msgspec.Struct, eq=False):
-    """One delivery of the batch on its way through; `mail` once it is rendered."""
+    """One delivery of the batch on its way through; `mail` once it is rendered, `repeated` when it had ended before."""
 
     event: EventT[bytes]
     delivery: DeliveryV1
     mail: Mail | None = None
+    repeated: bool = False
 
 
 class Results(msgspec.Struct):
@@ -66,8 +67,8 @@ class Sender:
         """Bring every job to an outcome or a timer. `hold`: without Redis wait, rather than go on without it."""
         results, loop = Results(), asyncio.get_running_loop()
         deadline = loop.time() + BATCH_S
-        keys, claimed = await self._claimed(self._open(jobs, results), hold, results)
-        waiting = self._rendered(claimed, results)
+        keys, claimed = await self._claimed(_once(jobs), hold, results)
+        waiting = self._rendered(self._open(claimed, results), results)
         while waiting:
             if self._interrupted() or loop.time() > deadline:
                 self._postpone(waiting, self.clock(), results)
@@ -86,7 +87,7 @@ class Sender:
         return results
 
     def _open(self, jobs: Sequence[Job], results: Results) -> list[Job]:
-        """Those that may still be sent; the others end here."""
+        """Those that may still be sent; the others end here. After the claim: what was sent in time stays sent."""
         now, open_ = self.clock(), []
         for job in jobs:
             reason = why_not(job.delivery, now, self._deliver_only_to)
@@ -131,6 +132,7 @@ class Sender:
     def _repeat(self, job: Job, claim: Claim, results: Results) -> None:
         """It has ended before; whoever ended it may not have got to say so."""
         DUPLICATES.labels(stage=f"sender-{job.delivery.channel}").inc()
+        job.repeated = True
         if claim.outcome is not None:
             self._follow(job, claim.outcome, results)
 
@@ -157,9 +159,15 @@ class Sender:
         return ready
 
     async def _call(self, wave: list[Job], keys: DeliveryKeys, results: Results) -> None:
-        """One round trip to say that we call, the calls at once, one round trip to say how they ended."""
+        """One round trip to say that we call, the calls at once, one round trip to say how they ended.
+
+        A claim is lost to whoever claimed later: the partition's next owner, or one woken late that will never say
+        a word. So it comes back, and meets what became of it.
+        """
         allowed = await keys.calling([job.delivery for job in wave], self.clock())
         called = [job for job, ok in zip(wave, allowed, strict=True) if ok]
+        lost = [job for job, ok in zip(wave, allowed, strict=True) if not ok]
+        self._postpone(lost, self.clock() + round(HOLD_S * 1000), results)
         answers = await asyncio.gather(*(self._ask(job) for job in called))
         ended = [(job, self._outcome(job, answer, self.clock())) for job, answer in zip(called, answers, strict=True)]
         for job, outcome in ended:
@@ -174,7 +182,8 @@ class Sender:
         if job.mail is None:
             return TryLater("not rendered")
         try:
-            return await self.provider.send(job.mail)
+            with PROVIDER_SECONDS.labels(provider=self.provider.name).time():
+                return await self.provider.send(job.mail)
         except Exception as error:  # noqa: BLE001  it broke its promise, which is no reason to stop at it for ever
             log.error("provider.raised delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
             return Unknown(f"{self.provider.name} raised {_name(error)}")
@@ -200,8 +209,19 @@ class Sender:
             results.dead.append((job, outcome))
 
     def _postpone(self, jobs: Sequence[Job], due_at: int, results: Results) -> None:
-        """Not an attempt: it comes back as it is."""
+        """Not an attempt: it comes back as it is, and its status says until when it is put off."""
+        now = self.clock()
+        results.outcomes += [(job, outcomes.held(job.delivery, due_at, now)) for job in jobs]
         results.timers += [(job, outcomes.postponed(job.delivery, due_at)) for job in jobs]
+
+
+def _once(jobs: Sequence[Job]) -> list[Job]:
+    """Of an attempt that came more than once the first: the batch is settled as one."""
+    first: dict[tuple[str, int], Job] = {}
+    for job in jobs:
+        if first.setdefault((job.delivery.delivery_id, job.delivery.attempt), job) is not job:
+            DUPLICATES.labels(stage=f"sender-{job.delivery.channel}").inc()
+    return list(first.values())
 
 
 def _wave(jobs: Sequence[Job], size: int) -> list[Job]:

@@ -7,6 +7,7 @@ from agents.delivering import Job, Results, Sender
 from notify_streams.metrics import (
     ATTEMPTS,
     DELIVERIES,
+    DELIVERY_ATTEMPTS,
     END_TO_END,
     QUEUE_AGE,
     STAGE_RECORDS,
@@ -76,11 +77,15 @@ def _publish(results: Results, dead: DeadLetters, outgoing: Outgoing, now: int) 
 
 
 def _count(results: Results) -> None:
-    for _, outcome in results.outcomes:
-        DELIVERIES.labels(channel=outcome.channel, state=outcome.state).inc()
-        if outcome.attempt:
-            ATTEMPTS.labels(channel=outcome.channel, provider=outcome.provider, outcome=outcome.state).inc()
+    """Each end and each call once: what is only said again was counted when it happened."""
     for job, outcome in results.outcomes:
+        if job.repeated:
+            continue
+        DELIVERIES.labels(channel=outcome.channel, state=outcome.state).inc()
+        if outcome.provider:
+            ATTEMPTS.labels(channel=outcome.channel, provider=outcome.provider, outcome=outcome.state).inc()
+        if outcome.next_at is None:
+            DELIVERY_ATTEMPTS.labels(channel=outcome.channel, outcome=outcome.state).observe(outcome.attempt)
         if outcome.state == "sent":
             _observe(job, outcome)
 

@@ -11,6 +11,12 @@ ATTEMPTS = Counter("notify_attempts_total", "Calls to a provider", ["channel", "
 PROVIDER_SECONDS = Histogram(
     "notify_provider_request_seconds", "Duration of a call to a provider", ["provider"], buckets=_FAST
 )
+DELIVERY_ATTEMPTS = Histogram(
+    "notify_delivery_attempts",
+    "Calls to a provider that a delivery had taken when it ended",
+    ["channel", "outcome"],
+    buckets=(0, 1, 2, 3, 4, 5, 6, 8, 12),
+)
 END_TO_END = Histogram(
     "notify_end_to_end_seconds",
     "From acceptance, or the last due time, to the provider's acceptance or the inbox write",

@@ -13,7 +13,8 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
     """Published on `notify.outcomes`, keyed by user id. Instants are ms since the epoch, UTC.
 
     `attempt` counts calls to a provider from 1; 0 means that none was made. `detail` is the provider's own code or
-    words, never an address. `next_at` is when the next attempt is due (retrying, unknown).
+    words, never an address. `next_at` is when the next attempt is due (retrying, unknown). Reason `held` is said
+    before an attempt and in place of it: `attempt` is then the last one before.
     """
 
     delivery_id: str
@@ -36,6 +37,7 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
     broadcast_id: str | None = None
     replay: str | None = None
     members: tuple[str, ...] = ()
+    traceparent: str | None = None
 
 
 class InboxWrite(msgspec.Struct, frozen=True, array_like=True):

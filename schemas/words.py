@@ -50,6 +50,7 @@ class Reason(StrEnum):
     REFUSED = "refused"
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
+    HELD = "held"
     UNKNOWN_OUTCOME = "unknown_outcome"
 
 
@@ -71,5 +72,6 @@ IN_WORDS: dict[Reason, str] = {
     Reason.REFUSED: "the provider refused the message for good",
     Reason.ATTEMPTS_EXHAUSTED: "the last attempt failed too",
     Reason.PROVIDER_UNAVAILABLE: "the provider could not take it just now",
+    Reason.HELD: "its sender could not go on and put it off before it was tried",
     Reason.UNKNOWN_OUTCOME: "nobody knows whether the provider took it",
 }

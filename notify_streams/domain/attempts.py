@@ -120,9 +120,19 @@ def _by_time(attempt: Attempt) -> tuple[object, ...]:
 
 
 def _ranked(attempts: tuple[Attempt, ...]) -> list[tuple[int, Attempt]]:
-    """By attempt, then time. What ended without a call (0) counts as the last attempt made until then."""
-    ranks = [(a.attempt or max((b.attempt for b in attempts if b.at <= a.at), default=0), a) for a in attempts]
-    return sorted(ranks, key=lambda ranked: (ranked[0], *_by_time(ranked[1])))
+    """By attempt, then time. What ended without a call (0) counts as the last word until then."""
+    ranks = [(_rank(a), a) for a in attempts]
+    known = [(rank if a.attempt or rank else _last(ranks, a.at), a) for rank, a in ranks]
+    return sorted(known, key=lambda ranked: (ranked[0], *_by_time(ranked[1])))
+
+
+def _rank(attempt: Attempt) -> int:
+    """What was held stands between the attempt before and the one that it holds."""
+    return 2 * attempt.attempt + (attempt.reason is Reason.HELD)
+
+
+def _last(ranks: list[tuple[int, Attempt]], at: int) -> int:
+    return max((rank for rank, attempt in ranks if attempt.at <= at), default=0)
 
 
 def _standing(ranked: list[tuple[int, Attempt]]) -> tuple[Attempt, set[Flag]]:

@@ -23,6 +23,12 @@ def not_tried(delivery: DeliveryV1, reason: Reason, detail: str, now: int) -> Ou
     return _outcome(delivery, state=_ENDED[reason], at=now, attempt=0, reason=reason, detail=detail)
 
 
+def held(delivery: DeliveryV1, due_at: int, now: int) -> OutcomeV1:
+    """Put off until `due_at` (ms) before its attempt was made: said, or nobody could tell it from a lost one."""
+    attempt = delivery.attempt - 1
+    return _outcome(delivery, state="retrying", at=now, attempt=attempt, reason=Reason.HELD, next_at=due_at)
+
+
 def of_answer(delivery: DeliveryV1, answer: Answer, step: NextStep, provider: str, now: int) -> OutcomeV1:
     """What attempt `delivery.attempt` led to."""
     detail = "" if isinstance(answer, Sent) else answer.detail
@@ -115,4 +121,5 @@ def _outcome(
         broadcast_id=delivery.broadcast_id,
         replay=delivery.replay,
         members=delivery.members,
+        traceparent=delivery.traceparent,
     )

@@ -3,7 +3,8 @@
 A key's value is `STATE|OWNER|ATTEMPT|SINCE|OUTCOME`. `claimed` may be taken over at once: its holder has not called
 yet, and cannot any more, since `calling` is set only by whoever holds the claim. `calling` of the same attempt says
 that somebody called and never said how it ended. `ended` carries the outcome for 24 hours; it never takes the
-place of a later attempt or of `final`, which takes any place.
+place of a later attempt or of `final`, which takes any place: the provider took it. What has failed may be tried by
+a later attempt: a dead letter that somebody puts back.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,6 @@ from schemas.outcomes import OutcomeV1
 
 _TTL_S = 24 * 3600
 _decode_outcome = msgspec.json.Decoder(OutcomeV1).decode
-_TERMINAL = frozenset({"sent", "failed", "expired", "suppressed", "cancelled"})
 
 _CLAIM = """
 local answers = {}
@@ -102,7 +102,7 @@ class RedisDeliveryKeys:
         await self._redis.call(lambda _: self._ended(keys=keys, args=[_TTL_S, *values]))
 
     def _value(self, outcome: OutcomeV1) -> bytes:
-        state = "final" if outcome.state in _TERMINAL else "ended"
+        state = "final" if outcome.state == "sent" else "ended"
         return f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
 
     async def _run(self, script: Any, deliveries: Sequence[DeliveryV1], args: list[Any]) -> list[Any]:

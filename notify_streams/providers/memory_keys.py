@@ -8,7 +8,6 @@ from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeV1
 
 _KEPT = 50_000
-_TERMINAL = frozenset({"sent", "failed", "expired", "suppressed", "cancelled"})
 
 
 class MemoryDeliveryKeys:
@@ -29,7 +28,7 @@ class MemoryDeliveryKeys:
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """See ports.DeliveryKeys."""
         for outcome in outcomes:
-            if outcome.state not in _TERMINAL and self._is_past(outcome):
+            if outcome.state != "sent" and self._is_past(outcome):
                 continue
             self._calling.pop(outcome.delivery_id, None)
             self._ended[outcome.delivery_id] = outcome
@@ -46,7 +45,7 @@ class MemoryDeliveryKeys:
     def _is_past(self, outcome: OutcomeV1) -> bool:
         attempt, _ = self._calling.get(outcome.delivery_id, (0, 0))
         known = self._ended.get(outcome.delivery_id)
-        ended = known is not None and (known.state in _TERMINAL or known.attempt > outcome.attempt)
+        ended = known is not None and (known.state == "sent" or known.attempt > outcome.attempt)
         return ended or attempt > outcome.attempt
 
     def _claim(self, delivery: DeliveryV1) -> Claim:
@@ -56,6 +55,6 @@ class MemoryDeliveryKeys:
         if attempt > delivery.attempt:
             return Claim("done")
         outcome = self._ended.get(delivery.delivery_id)
-        if outcome is not None and (outcome.state in _TERMINAL or outcome.attempt >= delivery.attempt):
+        if outcome is not None and (outcome.state == "sent" or outcome.attempt >= delivery.attempt):
             return Claim("done", outcome)
         return Claim("mine")

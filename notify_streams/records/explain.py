@@ -123,7 +123,12 @@ def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> st
         return f"written to the inbox as number {attempt.sequence}"
     where = f"{_NAMES[channel]} to {delivery.endpoint_id}"
     through = f" through {attempt.provider}" if attempt.provider and attempt.attempt else ""
-    which = f"{where}, attempt {attempt.attempt}{through}" if attempt.attempt else f"{where}, without an attempt"
+    if attempt.reason is Reason.HELD:
+        which = f"{where}, before attempt {attempt.attempt + 1}"
+    elif attempt.attempt:
+        which = f"{where}, attempt {attempt.attempt}{through}"
+    else:
+        which = f"{where}, without an attempt"
     then = f"; next attempt {clock(attempt.next_at)}" if attempt.next_at else ""
     return f"{which}: {_result(attempt)}{then}"
 

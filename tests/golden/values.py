@@ -139,6 +139,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             broadcast_id="b",
             replay="r",
             members=(ID,),
+            traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         ),
         OutcomeV1(**DELIVERED, state="sent", at=NOW),
         msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),

@@ -17,6 +17,7 @@ from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.settings import Redis
 from notify_streams.stores.redis import Expendable
 from schemas.deliveries import DeliveryV1, decode_delivery
+from schemas.words import Reason
 from tests.builders import MINUTE, NOW, POLICY, a_delivery, an_id
 from tests.fakes import Clock, Provider, Renderer, arrived
 
@@ -218,7 +219,7 @@ async def test_redis_dies_between_claim_and_call_and_nothing_is_called(wire: Wir
     batch = [a_mail("ann"), a_mail("ann"), a_mail("ann")]
     results = await work(a_sender(provider, redis), *batch)
     await redis.close()
-    assert states(results) == ["sent"]
+    assert states(results) == ["sent", "retrying", "retrying"]
     assert [job.delivery for job, _ in results.timers] == batch[1:]
     assert states(await work(process(Provider()), *batch[1:])) == ["sent", "sent"]
 
@@ -241,7 +242,7 @@ async def test_an_answer_lost_on_the_wire_calls_nobody_and_loses_nothing(wire: W
     renderer.before = wire.lose_answers
     results = await work(a_sender(provider, redis, renderer), delivery)
     await redis.close()
-    assert (provider.mails, results.outcomes) == ([], [])
+    assert (provider.mails, [o.reason for _, o in results.outcomes]) == ([], [Reason.HELD])
     [(_, timer)] = results.timers
     assert states(await work(process(Provider()), decode_delivery(bytes(timer.payload)))) == ["unknown"]
 

@@ -234,13 +234,32 @@ async def test_a_provider_that_raises_leaves_an_unknown_outcome_and_the_others_g
     ]
 
 
-async def test_a_lost_claim_is_skipped_without_a_word() -> None:
+async def test_a_lost_claim_comes_back_since_whoever_has_it_may_never_say_a_word() -> None:
+    """A process that is woken late claims what its successor has, and ends before it calls."""
     keys, provider = Flaky(MemoryDeliveryKeys()), Provider()
     mine, lost = mail("ann"), mail("bob")
     keys.lost = {lost.delivery_id}
     results = await work(a_sender(provider, keys), mine, lost)
-    assert [job.delivery for job, _ in results.outcomes] == [mine]
-    assert (len(provider.mails), results.timers) == (1, [])
+    assert {job.delivery.user_id: outcome.state for job, outcome in results.outcomes} == {
+        "ann": "sent",
+        "bob": "retrying",
+    }
+    [(job, timer)] = results.timers
+    assert (job.delivery, decode_delivery(bytes(timer.payload)).attempt) == (lost, 1)
+    assert len(provider.mails) == 1
+
+
+async def test_what_was_sent_in_time_and_is_met_again_when_it_has_expired_was_sent() -> None:
+    keys, delivery = MemoryDeliveryKeys(), a_delivery(expires_at=NOW + 10)
+    await work(a_sender(keys=keys), delivery)  # and then its process ended, before it could say so
+    assert states(await work(a_sender(keys=keys, clock=Clock(NOW + 10)), delivery)) == ["sent"]
+
+
+async def test_a_failed_delivery_that_somebody_puts_back_with_the_next_number_is_called() -> None:
+    keys, provider, delivery = MemoryDeliveryKeys(), Provider(TryLater("421"), Sent()), a_delivery(attempt=6)
+    assert states(await work(a_sender(provider, keys), delivery)) == ["failed"]
+    again = msgspec.structs.replace(delivery, attempt=7)
+    assert states(await work(a_sender(provider, keys), again)) == ["sent"]
 
 
 async def test_what_another_process_was_calling_when_it_ended_rests_until_the_lock_ends() -> None:
@@ -260,8 +279,9 @@ async def test_without_redis_the_other_lanes_are_held_and_then_come_back_without
     keys, provider = Flaky(MemoryDeliveryKeys(), away=["claim"]), Provider()
     results = await work(a_sender(provider, keys), a_delivery(attempt=3))
     assert keys.asked.count("claim") > 1
-    assert (results.outcomes, provider.mails) == ([], [])
-    [(_, timer)] = results.timers
+    [(_, outcome)], [(_, timer)] = results.outcomes, results.timers
+    assert (outcome.state, outcome.reason, outcome.attempt) == ("retrying", Reason.HELD, 2)
+    assert (outcome.provider, outcome.next_at, provider.mails) == ("", timer.due_at, [])
     assert decode_delivery(bytes(timer.payload)).attempt == 3
 
 
@@ -292,7 +312,7 @@ async def test_what_high_sent_with_redis_it_still_knows_without() -> None:
 async def test_redis_that_dies_between_claim_and_call_lets_nothing_be_called_uncertainly() -> None:
     keys, provider = Flaky(MemoryDeliveryKeys(), away=["calling"]), Provider()
     results = await work(a_sender(provider, keys, concurrency=1), mail("ann"), mail("bob"))
-    assert (provider.mails, results.outcomes) == ([], [])
+    assert (provider.mails, [o.reason for _, o in results.outcomes]) == ([], [Reason.HELD] * 2)
     assert {decode_delivery(bytes(t.payload)).attempt for _, t in results.timers} == {1}
     assert len(results.timers) == 2
 
@@ -324,7 +344,7 @@ async def test_interrupted_what_is_left_comes_back_at_once() -> None:
     provider = Provider()
     sender = a_sender(provider, interrupted=lambda: bool(provider.mails), concurrency=1)
     results = await work(sender, *(mail(f"u{n}") for n in range(3)))
-    assert states(results) == ["sent"]
+    assert states(results) == ["sent", "retrying", "retrying"]
     assert [(t.due_at, decode_delivery(bytes(t.payload)).attempt) for _, t in results.timers] == [(NOW, 1), (NOW, 1)]
 
 
@@ -339,7 +359,7 @@ async def test_a_batch_that_takes_too_long_puts_off_the_rest(monkeypatch: pytest
     monkeypatch.setattr(delivering, "BATCH_S", 0.0)
     provider = Provider(pause=0.001)
     results = await work(a_sender(provider, concurrency=1), mail("ann"), mail("bob"))
-    assert len(results.timers) + len(results.outcomes) == 2
+    assert len(results.outcomes) == 2
     assert results.timers
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
-from notify_streams.domain.outcomes import next_attempt, not_tried, of_answer, postponed, timer_id
+from notify_streams.domain.outcomes import held, next_attempt, not_tried, of_answer, postponed, timer_id
 from notify_streams.domain.retry import Exhausted, Expire, Fail, Finish, NextStep, RetryAt, SettleAt
 from schemas.codec import encode
 from schemas.deliveries import decode_delivery
@@ -51,11 +51,19 @@ def test_what_ended_without_a_call_says_so(reason: Reason, state: str) -> None:
     assert (outcome.state, outcome.reason, outcome.attempt, outcome.provider) == (state, reason, 0, "")
 
 
+def test_what_is_put_off_is_said_before_its_attempt_and_names_until_when() -> None:
+    outcome = held(a_delivery(attempt=3), LATER, NOW)
+    assert (outcome.state, outcome.reason, outcome.attempt) == ("retrying", Reason.HELD, 2)
+    assert (outcome.at, outcome.next_at, outcome.provider) == (NOW, LATER, "")
+
+
 def test_an_outcome_names_its_delivery_and_never_its_address() -> None:
-    delivery = a_delivery(lane="high", tenant="shop", broadcast_id="b", replay="r", members=("n1", "n2"))
+    delivery = a_delivery(
+        lane="high", tenant="shop", broadcast_id="b", replay="r", traceparent="t", members=("n1", "n2")
+    )
     outcome = of_answer(delivery, Sent("m-1"), Finish(), "smtp", NOW)
     same = ("delivery_id", "notification_id", "user_id", "type", "channel", "endpoint_id", "lane", "tenant")
-    rest = ("accepted_at", "broadcast_id", "replay", "members")
+    rest = ("accepted_at", "broadcast_id", "replay", "members", "traceparent")
     assert [getattr(outcome, n) for n in same + rest] == [getattr(delivery, n) for n in same + rest]
     assert outcome.provider_message_id == "m-1"
     assert MAILBOX.encode() not in encode(outcome)

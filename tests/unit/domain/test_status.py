@@ -145,6 +145,46 @@ def test_what_ends_without_a_call_comes_after_the_attempts_made_until_then() -> 
     assert (channel.state, channel.reason) == (State.CANCELLED, Reason.CANCELLED)
 
 
+def held(attempt: int, at: int) -> Fact:
+    """Said before attempt number `attempt`, in place of it."""
+    return an_outcome("retrying", attempt=attempt - 1, at=at, reason=Reason.HELD, next_at=at + 15_000)
+
+
+def test_what_its_sender_put_off_waits_and_is_settled_until_that_is_overdue() -> None:
+    status = status_of(a_decision(to_mail("home")), held(1, NOON + 1000))
+    channel = status.channels[0]
+    assert (channel.state, channel.reason, channel.due_at) == (State.PENDING, Reason.HELD, NOON + 16_000)
+    assert is_settled(status, overdue_before=NOON + 16_000)
+    assert not is_settled(status, overdue_before=NOON + 16_001)
+
+
+def test_what_was_put_off_stands_after_the_attempt_before_and_until_its_own() -> None:
+    first = an_outcome("retrying", attempt=1, at=NOON + 1000, reason=Reason.PROVIDER_UNAVAILABLE, next_at=NOON + 3000)
+    second = an_outcome("failed", attempt=2, at=NOON + 9000, reason=Reason.REFUSED)
+    assert channel_of(a_decision(), first, held(2, NOON + 3000)).reason is Reason.HELD
+    assert channel_of(a_decision(), first, held(2, NOON + 3000), second).reason is Reason.REFUSED
+
+
+@pytest.mark.parametrize("state", ["sent", "failed", "retrying"])
+def test_an_attempt_that_was_made_and_is_put_off_when_it_comes_again_was_made(state: OutcomeState) -> None:
+    made = an_outcome(state, attempt=1, at=NOON + 1000, reason=None, next_at=NOON + 9000)
+    channel = channel_of(a_decision(), made, held(1, NOON + 5000))
+    assert (channel.due_at, channel.flags) == (NOON + 9000, ())
+    assert channel.reason is None
+
+
+def test_what_was_put_off_and_then_expired_or_could_not_be_rendered_has_ended() -> None:
+    for state in ("expired", "failed"):
+        ended = an_outcome(state, attempt=0, at=NOON + 20_000)
+        assert channel_of(a_decision(), held(1, NOON + 1000), ended).state == state
+
+
+def test_a_failed_delivery_that_was_put_back_and_is_put_off_waits() -> None:
+    failed = an_outcome("failed", attempt=6, at=NOON + 1000, reason=Reason.ATTEMPTS_EXHAUSTED)
+    channel = channel_of(a_decision(), failed, held(7, NOON + 9000))
+    assert (channel.state, channel.flags) == (State.PENDING, ())
+
+
 def test_the_first_end_stands_and_another_one_is_flagged() -> None:
     channel = channel_of(
         a_decision(), an_outcome("failed", attempt=6, at=NOON + 1), an_outcome("expired", attempt=0, at=NOON + 2)
