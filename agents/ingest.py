@@ -1,9 +1,11 @@
 """Events in; notifications out, keyed by user."""
 
+from types import MappingProxyType
+
 from faust.types import AgentT, EventT, StreamT
 
 from agents.clock import Clock, wall_clock
-from notify_streams.domain.accept import Limits, Record, Rejected, accept
+from notify_streams.domain.accept import TENANT_HEADER, Limits, Record, Rejected, Tenants, accept
 from notify_streams.metrics import EVENTS, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
@@ -24,9 +26,17 @@ class Ingest:
     """What all three lanes share."""
 
     def __init__(
-        self, app: App, catalogue: Catalogue, limits: Limits, dead: DeadLetters, *, clock: Clock = wall_clock
+        self,
+        app: App,
+        catalogue: Catalogue,
+        limits: Limits,
+        dead: DeadLetters,
+        *,
+        tenants: Tenants = MappingProxyType({}),
+        clock: Clock = wall_clock,
     ) -> None:
         self.app, self.catalogue, self.limits, self.dead, self.clock = app, catalogue, limits, dead, clock
+        self.tenants = tenants
         self.partitions = Partitions(app.conf.topic_partitions)
 
     def take(self, event: EventT[bytes], lane: Lane, outgoing: Outgoing) -> None:
@@ -39,14 +49,16 @@ class Ingest:
         if fault is not None:
             self._reject(event, "invalid_key", fault, outgoing)
             return
+        headers = dict(message.headers or {})
         record = Record(
             value=message.value,
-            headers=dict(message.headers or {}),
+            headers=headers,
             lane=lane,
             accepted_at=round(message.timestamp * 1000),
             origin=f"{message.topic}/{message.partition}/{message.offset}",
+            tenant=(headers.get(TENANT_HEADER) or b"").decode(errors="replace"),
         )
-        accepted = accept(record, self.catalogue, self.limits)
+        accepted = accept(record, self.catalogue, self.limits, self.tenants)
         if isinstance(accepted, Rejected):
             self._reject(event, accepted.code, accepted.words, outgoing)
             return

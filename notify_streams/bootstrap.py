@@ -62,7 +62,7 @@ async def ingest(settings: Settings, instance: int, _: Health) -> App:
     """Events to notifications."""
     app = apps.build(settings, "ingest", instance=instance)
     dead = _dead_letters(settings, "ingest")
-    role = ingest_agent.Ingest(app, catalogue(settings), limits(settings), dead)
+    role = ingest_agent.Ingest(app, catalogue(settings), limits(settings), dead, tenants=settings.tenants)
     for lane in LANES:
         ingest_agent.register(role, lane=lane)
     return app

@@ -164,7 +164,7 @@ def _providers() -> dict[str, Provider]:
 
 
 class Settings(_Section, frozen=True):
-    """The whole, in sections as `notify.toml` has them."""
+    """The whole, in sections as `notify.toml` has them. `tenants` by globs of sources, the first that matches."""
 
     environment: str = "local"
     deliver_only_to: tuple[str, ...] = ()
@@ -177,6 +177,7 @@ class Settings(_Section, frozen=True):
     retention: Retention = Retention()
     catalogue: Catalogue = Catalogue()
     templates: Templates = Templates()
+    tenants: dict[str, str] = {}
     local: Local = Local()
     worker: Worker = Worker()
     channels: dict[str, Channel] = msgspec.field(default_factory=_channels)

@@ -26,7 +26,8 @@ def keys() -> None:
 @click.option("--source", "sources", multiple=True, help="Glob of CloudEvents sources it may name; all when left out.")
 @click.option("--type", "types", multiple=True, help="Glob of notification types it may publish; all when left out.")
 @click.option("--rate", default=1000, show_default=True, type=click.IntRange(1), help="Events a second.")
-def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ...], rate: int) -> None:
+@click.option("--tenant", default="", help="Tenant of its events, unless the settings name one for their source.")
+def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ...], rate: int, tenant: str) -> None:
     """Make a key called NAME and print it, this once."""
     if not _NAME.fullmatch(name):
         raise click.UsageError("NAME has 1 to 64 letters, digits, dots, dashes and underscores")
@@ -38,6 +39,7 @@ def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ..
         sources=sources or ("*",),
         types=types or ("*",),
         rate=rate,
+        tenant=tenant,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     _done(lambda: ring.create(path, key, secret))
@@ -51,7 +53,7 @@ def list_(as_json: bool) -> None:
     """Show the keys, never their secrets."""
     known = ring.read(_path())
     if as_json:
-        fields = ("name", "role", "sources", "types", "rate", "created_at")
+        fields = ("name", "role", "sources", "types", "rate", "tenant", "created_at")
         click.echo(json.dumps([{field: getattr(key, field) for field in fields} for key in known]))
         return
     for key in known:

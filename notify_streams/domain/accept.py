@@ -3,6 +3,9 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,15 +19,24 @@ from schemas.notifications import NotificationV1
 from schemas.words import LANE_BYTES, LANES, Channel, Lane
 
 STRUCTURED = "application/cloudevents"
+TENANT_HEADER = "notify-tenant"  # set by the gateway: the tenant of the producer's key
+TRACE_HEADER = "traceparent"
 _BOM = b"\xef\xbb\xbf"
 _AT = re.compile(r"^(?P<reason>.*) - at `(?P<path>[^`]*)`$", re.DOTALL)
 _ENVELOPE_DEPTH = 3
+_TRACE_CHARACTERS = 128  # W3C's has 55: what is no traceparent is not carried through every hop
 _decode_event = msgspec.json.Decoder(CloudEvent).decode
 _decode_data = msgspec.json.Decoder(EventData).decode
 
 
+Tenants = Mapping[str, str]
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One record as it came. `accepted_at` is the broker's append time (ms), `origin` names its place."""
+    """One record as it came. `accepted_at` is the broker's append time (ms), `origin` names its place.
+
+    `tenant` is that of the producer's key, where its gateway says one.
+    """
 
     value: bytes
     headers: Mapping[str, bytes | None] = {}
@@ -71,8 +83,13 @@ class _Refusal(ValueError):
         self.rejected = Rejected(path, reason, code)
 
 
-def accept(record: Record, catalogue: Catalogue, limits: Limits) -> Accepted | Rejected:
-    """Check everything that can be checked without a user's state. Never raises for bad data."""
+def accept(
+    record: Record, catalogue: Catalogue, limits: Limits, tenants: Tenants = MappingProxyType({})
+) -> Accepted | Rejected:
+    """Check everything that can be checked without a user's state. Never raises for bad data.
+
+    `tenants` by globs of sources, the first that matches; they overrule the record's: anybody may set a header.
+    """
     try:
         event, size = parse(record.value, record.headers, limits)
         type_ = _type_of(event, catalogue)
@@ -82,6 +99,8 @@ def accept(record: Record, catalogue: Catalogue, limits: Limits) -> Accepted | R
     except _Refusal as refusal:
         return refusal.rejected
     lane = lowest(type_.priority, event.data.priority, record.lane)
+    tenant = _tenant_of(event.source, tuple(tenants.items())) or record.tenant
+    record = msgspec.structs.replace(record, tenant=tenant)
     return Accepted(event, type_, lane, tuple(_notifications(record, event, type_, lane, users)))
 
 
@@ -202,6 +221,7 @@ def _notifications(
     data, send_at = event.data, milliseconds(event.data.send_at)
     by_ttl = max(record.accepted_at, send_at or 0) + type_.ttl_ms
     asked = milliseconds(data.expires_at)
+    traceparent = _traceparent(event, record.headers)
     content = Content(payload=data.payload, actor=data.actor, object=data.object)
     channels: tuple[Channel, ...] = type_.channels if data.channels is None else tuple(dict.fromkeys(data.channels))
     return [
@@ -223,11 +243,22 @@ def _notifications(
             collapse_key=data.collapse_key,
             aggregation_key=data.aggregation_key,
             locale=data.locale,
-            traceparent=event.traceparent,
+            traceparent=traceparent,
             content=content,
         )
         for user in users
     ]
+
+
+def _traceparent(event: CloudEvent, headers: Mapping[str, bytes | None]) -> str | None:
+    """The event's own attribute, else the record's header as tracing clients and the gateway set it."""
+    found = event.traceparent or (headers.get(TRACE_HEADER) or b"").decode("latin-1")
+    return found if 0 < len(found) <= _TRACE_CHARACTERS else None
+
+
+@lru_cache(maxsize=4096)
+def _tenant_of(source: str, tenants: tuple[tuple[str, str], ...]) -> str:
+    return next((tenant for glob, tenant in tenants if fnmatchcase(source, glob)), "")
 
 
 def _words_of(error: msgspec.ValidationError) -> tuple[str, str]:

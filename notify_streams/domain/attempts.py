@@ -20,6 +20,7 @@ class Flag(StrEnum):
     REFUSED_TRANSITION = "refused_transition"  # a fact that contradicts the state; it is kept and changes nothing
     TOO_LATE_TO_STOP = "too_late_to_stop"  # sent, though it was decided meanwhile not to send it
     REPLACED = "replaced"  # a later decision no longer names this endpoint
+    EVENT_TIME_OFF = "event_time_off"  # the producer's time is more than a day from the broker's; it decided nothing
     UNDECIDED = "undecided"  # there are outcomes, but the decision is not recorded (yet)
 
 

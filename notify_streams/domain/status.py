@@ -10,6 +10,7 @@ from notify_streams.domain.ids import delivery_id
 from schemas.codec import encode
 from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Verdict
 from schemas.facts import Fact, InboxFact
+from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeV1
 from schemas.words import CHANNELS, FINAL, Channel, Lane, Reason, State
 
@@ -50,6 +51,7 @@ _BEST_FIRST = (
     *(State.FAILED, State.EXPIRED, State.CANCELLED, State.SUPPRESSED, State.ACCEPTED),
 )
 _RANK = {state: rank for rank, state in enumerate(_BEST_FIRST)}
+_DAY_MS = 24 * 3600 * 1000
 _SENT = frozenset({State.SENT, State.DELIVERED})
 _OWN_STATE = {Reason.EXPIRED: State.EXPIRED, Reason.CANCELLED: State.CANCELLED}
 
@@ -71,6 +73,8 @@ def fold(notification_id: str, facts: Iterable[Fact]) -> NotificationStatus | No
     flags = {flag for channel in channels for flag in channel.flags}
     if not decisions:
         flags.add(Flag.UNDECIDED)
+    if any(_is_off(decision.notification) for decision in decisions):
+        flags.add(Flag.EVENT_TIME_OFF)
     if _differ([d for channel in channels for d in channel.deliveries if Flag.REPLACED not in d.flags]):
         flags.add(Flag.PARTIALLY_SENT)
     return NotificationStatus(
@@ -190,6 +194,11 @@ def _outlives(delivery: DeliveryStatus, verdict: Verdict | None, decided_at: int
     if isinstance(verdict, Defer | Collect):
         return delivery.state in _SENT or (delivery.at or 0) >= decided_at
     return True
+
+
+def _is_off(notification: NotificationV1) -> bool:
+    """Whether its producer names another day than the one on which the broker took its event."""
+    return notification.event_time is not None and abs(notification.event_time - notification.accepted_at) > _DAY_MS
 
 
 def _as_decided(verdict: Verdict | None) -> tuple[State, Reason | None, int | None]:

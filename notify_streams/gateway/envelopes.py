@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from notify_streams.domain.accept import Rejected
+from notify_streams.domain.accept import TENANT_HEADER, Rejected
 from notify_streams.gateway.problems import Problem, invalid
 from schemas.codec import encode
 from schemas.commands import FieldError
@@ -32,6 +32,11 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         """Of all that makes the event what it is."""
         attributes = sorted(f"{k}\0".encode() + v for k, v in self.headers.items() if k.startswith("ce_"))
         return sha256(b"\0".join((self.value, *attributes))).digest()
+
+    def of_tenant(self, tenant: str) -> "Envelope":
+        """The same, and whose it is; callers' own headers never come this far."""
+        headers = {**self.headers, TENANT_HEADER: tenant.encode()} if tenant else self.headers
+        return msgspec.structs.replace(self, headers=headers)
 
 
 def envelope_of(headers: Mapping[str, str], body: bytes, own_source: str) -> Envelope:

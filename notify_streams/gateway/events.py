@@ -74,7 +74,7 @@ class Events:
         self.rates.take(key.name, key.rate, monotonic())
         body = await request.read()
         try:
-            envelope = envelope_of(request.headers, body, key.own_source)
+            envelope = envelope_of(request.headers, body, key.own_source).of_tenant(key.tenant)
             accepted = self._accepted(envelope, key)
             if not envelope.flat or "ce_id" in envelope.headers:
                 envelopes.check_idempotency_key(request.headers, accepted.event.id)

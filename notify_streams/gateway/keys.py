@@ -25,7 +25,10 @@ _LOOK_AGAIN_S = 0.25
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One key. `sources` and `types` are globs of what its holder may publish; `rate` in events per second."""
+    """One key. `sources` and `types` are globs of what its holder may publish; `rate` in events per second.
+
+    `tenant` is that of its events, where the settings name none for their source.
+    """
 
     name: str
     role: Role
@@ -33,6 +36,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ("*",)
     types: tuple[str, ...] = ("*",)
     rate: int = 1000
+    tenant: str = ""
     created_at: str = ""
 
     @property

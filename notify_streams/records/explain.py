@@ -24,6 +24,7 @@ _FLAGS: dict[Flag, str] = {
     Flag.SENT_TWICE: "A provider took it twice.",
     Flag.REFUSED_TRANSITION: "Some of what was reported contradicts how it ended; it is listed and changes nothing.",
     Flag.TOO_LATE_TO_STOP: "It was stopped, but too late: it had been sent.",
+    Flag.EVENT_TIME_OFF: "Its producer's time is more than a day from when it was accepted; nothing was decided by it.",
     Flag.UNDECIDED: "The decision itself is not recorded (yet).",
 }
 

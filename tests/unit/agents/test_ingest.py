@@ -28,6 +28,18 @@ def test_each_recipient_gets_a_notification_on_the_partition_of_its_user(ingest:
     assert outgoing.topics() == ["notifications.normal"]
 
 
+def test_the_tenant_is_the_keys_unless_the_settings_name_one_for_the_source(clock: Clock) -> None:
+    tenants = {"/shop/*": "shop", "*": "rest"}
+    ingest = Ingest(an_app(), CATALOGUE, Limits(), DeadLetters("ingest", 20), tenants=tenants, clock=clock)
+    plain = Ingest(an_app(), CATALOGUE, Limits(), DeadLetters("ingest", 20), clock=clock)
+    headers = [("notify-tenant", b"of-key"), ("traceparent", b"00-a-b-01")]
+    for role, tenant in ((ingest, "shop"), (plain, "of-key")):
+        outgoing = Recording()
+        role.take(arrived(orjson.dumps(an_event()), headers=headers), "normal", outgoing)
+        [made] = [decode_notification(value) for value in outgoing.of("notifications.normal")]
+        assert (made.tenant, made.traceparent) == (tenant, "00-a-b-01")
+
+
 def test_a_notification_says_when_and_where_its_event_was_appended(ingest: Ingest, outgoing: Recording) -> None:
     """KAF-09: the broker's append time, not the producer's."""
     event = arrived(

@@ -168,7 +168,7 @@ def test_what_expired_on_the_way_is_not_delivered(role: Orchestrator, clock: Clo
         (encode(a_notification()), b"", NoUser),
         (encode(a_notification()), b"\xff", NoUser),
         (encode(a_notification(notification_id="no uuid")), b"ann", ValueError),
-        (encode(a_notification(send_at=2**70)), b"ann", Exception),
+        (encode(a_notification(send_at=2**70, expires_at=2**71)), b"ann", Exception),
     ],
 )
 def test_a_record_that_cannot_be_decided_leaves_no_state_and_no_sends(

@@ -440,3 +440,14 @@ def test_a_user_id_is_1_to_128_bytes_without_control_characters(text: str) -> No
     size = len(text.encode(errors="surrogatepass"))
     control = any(ord(c) < 32 or 127 <= ord(c) < 160 for c in text)
     assert (why_no_user_id(text) is None) == (1 <= size <= 128 and not control)
+
+
+def test_the_trace_of_the_event_goes_before_that_of_its_record_and_no_trace_is_long() -> None:
+    def traced(headers: dict[str, bytes | None], **event: str) -> str | None:
+        [made] = accepted(a_record(an_event(**event), headers=headers))
+        return made.traceparent
+
+    assert traced({"traceparent": b"of-the-record"}) == "of-the-record"
+    assert traced({"traceparent": b"of-the-record"}, traceparent="of-the-event") == "of-the-event"
+    assert traced({"traceparent": b"x" * 129}) is None
+    assert traced({}) is None

@@ -254,6 +254,13 @@ def test_a_digest_that_was_sent_speaks_for_its_members() -> None:
     assert channel.deliveries[0].digest_id == digest.notification_id
 
 
+@pytest.mark.parametrize(("hours", "off"), [(-25, True), (-24, False), (24, False), (25, True)])
+def test_a_producers_time_of_another_day_is_flagged(hours: int, off: bool) -> None:
+    """KAF-09"""
+    flags = status_of(a_decision(event_time=NOON + hours * 3_600_000)).flags
+    assert (Flag.EVENT_TIME_OFF in flags) is off
+
+
 def test_outcomes_without_a_decision_are_shown_and_not_settled() -> None:
     status = status_of(an_outcome("sent"))
     assert status.flags == (Flag.UNDECIDED,)

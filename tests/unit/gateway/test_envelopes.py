@@ -75,3 +75,11 @@ def test_a_path_becomes_a_pointer_into_the_callers_body(path: str, flat: bool, p
 )
 def test_each_refusal_has_its_status(code: str, reason: str, status: int) -> None:
     assert problem_of(Rejected("$.data", reason, code), flat=False).body.status == status
+
+
+def test_the_tenant_is_the_keys_and_makes_no_other_event_of_it() -> None:
+    headers = CIMultiDict({"Content-Type": "application/cloudevents+json", "notify-tenant": "forged"})
+    plain = envelope_of(headers, b"{}", "/keys/shop")
+    assert "notify-tenant" not in plain.of_tenant("").headers
+    assert plain.of_tenant("shop").headers["notify-tenant"] == b"shop"
+    assert plain.of_tenant("shop").digest == plain.digest
