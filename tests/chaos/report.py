@@ -44,7 +44,7 @@ def show(found: Found, console: Console) -> int:
         f"reconcile: {found.account.published:,} records = {found.account.accepted:,} accepted + "
         f"{found.account.duplicates:,} duplicates + {found.account.rejected:,} rejected; by channel {terms}"
     )
-    for id_, count in sorted(found.mails.twice.items()):
+    for id_, count in sorted(found.mails.twice.items())[:_SHOWN]:
         by = [one.ended for one in found.left if one.calling and id_ in one.calling]
         console.print(
             f"  mail {id_} {count} times; left calling by: {', '.join(_at(end.at) for end in by) or 'nobody'}"
