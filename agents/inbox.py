@@ -1,6 +1,8 @@
 """In-app deliveries in; inbox items, live frames and outcomes out."""
 
+import logging
 from functools import partial
+from uuid import UUID
 
 import msgspec
 from faust.types import AgentT, EventT, StreamT
@@ -23,22 +25,27 @@ from notify_streams.streaming.settle import persistently, settled
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.deliveries import DeliveryV1, decode_delivery
-from schemas.outcomes import InboxOutcomesV1, InboxWrite
+from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
 from schemas.words import Lane, Reason
 from tables.by_event import StoreFailed
 from tables.inbox_state import InboxStates
 
+log = logging.getLogger(__name__)
 BATCH = 300
 ROLE = "inbox"
 
 
 class Writes(msgspec.Struct):
-    """What one batch adds to inboxes: items in order, the last header per user, and by partition who was written."""
+    """What one batch adds to inboxes: items in order, the last header per user, and by partition who was written.
+
+    `ended` are those that could not be shown.
+    """
 
     items: list[InboxItem] = []
     headers: dict[str, InboxCounts] = {}
     written: dict[int, list[InboxWrite]] = {}
     new: list[DeliveryV1] = []
+    ended: list[OutcomeV1] = []
 
 
 class Inbox:
@@ -63,17 +70,22 @@ class Inbox:
         """Give one delivery its place; no await. What cannot be shown ends here with its outcome."""
         partition, user, value = keyed(event)
         delivery, now = decode_delivery(value), self.clock()
-        print_ = print_of(delivery.notification_id)
+        print_ = print_of(str(UUID(delivery.notification_id)))  # the database takes no other, and would try for ever
         known = self.states.knows(partition, user, print_)
         reason = None if known else why_not(delivery, now, ())
         if reason is not None:
-            outgoing.add(topics.OUTCOMES, partition, user, encode(outcomes.not_tried(delivery, reason, "", now)))
+            late = outcomes.not_tried(delivery, reason, "", now)
+            outgoing.add(topics.OUTCOMES, partition, user, encode(late))
+            writes.ended.append(late)
             return
         try:
             rendered = self.renderer.inbox(delivery)
-        except TemplateFailed as error:
+        except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
+            if not isinstance(error, TemplateFailed):
+                log.error("delivery.unrendered delivery_id=%s error=%s", delivery.delivery_id, type(error).__name__)
             failed = outcomes.not_tried(delivery, Reason.TEMPLATE_FAILED, str(error), now)
             outgoing.add(topics.OUTCOMES, partition, user, encode(failed))
+            writes.ended.append(failed)
             self.dead.keep(event, Reason.TEMPLATE_FAILED, str(error), outgoing, now=now)
             return
         sequence, header, new = self.states.add(partition, user, print_, delivery.expires_at, outgoing)
@@ -107,6 +119,8 @@ class Inbox:
         """Metrics of one batch."""
         now = self.clock()
         DELIVERIES.labels(channel="inapp", state="sent").inc(len(writes.new))
+        for outcome in writes.ended:
+            DELIVERIES.labels(channel="inapp", state=outcome.state).inc()
         for delivery in writes.new:
             deferred = "no" if delivery.due_at is None else "yes"
             seconds = max(0, now - (delivery.due_at or delivery.accepted_at)) / 1000

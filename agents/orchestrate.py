@@ -29,6 +29,7 @@ from tables.profiles import Profiles
 from tables.user_state import UserStates
 
 BATCH = 500
+_ANNOUNCED_MS = 24 * 3600 * 1000
 ROLE = "orchestrator"
 
 
@@ -49,14 +50,15 @@ class Orchestrator:
         self.app, self.states, self.profiles, self.catalogue, self.dead = app, states, profiles, catalogue, dead
         self.tzdata, self.clock = tzdata, clock
         self.counts: Counter[tuple[str, str, str]] = Counter()
-        self._announced = False
+        self._announced_at = -_ANNOUNCED_MS
 
     def announce(self, outgoing: Outgoing) -> None:
-        """Once per process: what the catalogue's hash in the decisions stands for."""
-        if not self._announced:
+        """Once per process and day: what the catalogue's hash in the decisions stands for, as long as they are kept."""
+        now = self.clock()
+        if not 0 <= now - self._announced_at < _ANNOUNCED_MS:
             body = msgspec.Raw(encode(self.catalogue))
             outgoing.add(topics.DECISIONS, 0, b"", encode(CatalogueV1(hash=self.catalogue.hash, body=body)))
-            self._announced = True
+            self._announced_at = now
 
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> None:
         """Decide one notification. No await: other lanes and batches must not see a user's state half way."""

@@ -32,6 +32,7 @@ class Scheduler:
         self.targets = frozenset(targets)
         self._generation = -1
         self.ticks_sent: dict[int, int] = {}
+        self.released_at: dict[int, int] = {}
 
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> None:
         """Carry out one operation; no await."""
@@ -51,6 +52,7 @@ class Scheduler:
 
     async def release(self, partition: int) -> int:
         """Send one slice of what is due, and only then forget it: a crash between repeats, it never loses."""
+        self.released_at[partition] = self.clock()
         try:
             async with settled(self.app, self.timers) as outgoing:
                 entries = self.timers.due(partition, self.clock(), SLICE)
@@ -68,6 +70,14 @@ class Scheduler:
         TIMERS_PENDING.dec(len(entries))
         return len(entries)
 
+    def is_wanted(self, partition: int, sent_at: float) -> bool:
+        """Whether a tick of this instant (ms) is to release anything: not if a release has begun since.
+
+        By that and not by its age: a worker that is so busy that all its ticks are late must still release.
+        """
+        last = self.released_at.get(partition)
+        return last is None or sent_at > last or last > self.clock()  # the clock was set back
+
     async def tick(self) -> None:
         """Wake the release agent of each owned partition that has something due; it alone may write the table."""
         app, now = self.app, self.clock()
@@ -80,7 +90,7 @@ class Scheduler:
         for tp in app.consumer.assignment():
             if tp.topic != app.topic_prefix + topics.TICKS or not self.timers.is_due(tp.partition, now):
                 continue
-            if now - self.ticks_sent.get(tp.partition, 0) >= TICK_S * 1000:
+            if not 0 <= now - self.ticks_sent.get(tp.partition, 0) < TICK_S * 1000:  # below 0: it was set back
                 self.ticks_sent[tp.partition] = now
                 await app.raw_producer.send_and_wait(tp.topic, value=b"tick", partition=tp.partition)
 
@@ -107,9 +117,10 @@ def register(scheduler: Scheduler) -> None:
     @app.agent(topic(app, topics.TICKS), name=f"{ROLE}.release")
     async def release(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
-            fresh = clock() / 1000 - 2 * TICK_S
-            for partition in {e.message.partition for e in events if e.message.timestamp > fresh}:
-                for _ in range(SLICES_PER_TICK):
+            newest = {e.message.partition: e.message.timestamp * 1000 for e in events}
+            for partition, sent_at in newest.items():
+                slices = SLICES_PER_TICK if scheduler.is_wanted(partition, sent_at) else 0
+                for _ in range(slices):
                     if await scheduler.release(partition) < SLICE:
                         break
 

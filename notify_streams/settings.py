@@ -152,7 +152,7 @@ class Worker(_Section, frozen=True):
     data: str = ".local/state"
     health_host: str = "127.0.0.1"
     health_port: int = 0
-    stalled_after: str = "30s"
+    stalled_after: str = "60s"  # a batch may take 45 s: one at work is not stalled
 
 
 def _channels() -> dict[str, Channel]:

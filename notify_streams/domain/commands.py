@@ -45,10 +45,11 @@ def carry_out(
 
 
 def reset(profile: ProfileV1, *, generation: int, offset: int) -> ProfileV1:
-    """A null value on the topic: the user is back to defaults, under a new version."""
+    """A null value on the topic: the user is back to defaults, under a new version. Whoever was erased stays so."""
     if _seen(profile, generation, offset) is not None:
         return profile
-    return noted(ProfileV1(version=profile.version + 1, applied=profile.applied), generation, offset, "applied")
+    plain = ProfileV1(version=profile.version + 1, erased=profile.erased, applied=profile.applied)
+    return noted(plain, generation, offset, "applied")
 
 
 def noted(profile: ProfileV1, generation: int, offset: int, status: str) -> ProfileV1:

@@ -60,7 +60,9 @@ def leave(
     """The state after the decision, pruned of what is older than the window."""
     print_, origin = dedup.print_of(notification.notification_id), dedup.origin_print(notification.origin)
     pending = _pruned(state.pending, meeting.now) if state.pending else state.pending
-    if notification.origin.startswith(_BY_TIMER) or any(isinstance(verdict, Defer) for verdict in verdicts):
+    if notification.origin.startswith(_BY_TIMER) or any(
+        isinstance(verdict, Defer) or (pending and _key(print_, verdict.channel) in pending) for verdict in verdicts
+    ):
         pending = dict(pending)
         for verdict in verdicts:
             key, entry = _key(print_, verdict.channel), _entry(verdict, meeting, origin, profile_version)

@@ -1,6 +1,7 @@
 """Records that no agent can handle: kept as they came, with where they came from and why."""
 
 from collections import deque
+from typing import cast
 
 from faust.types import EventT
 
@@ -53,8 +54,10 @@ class DeadLetters:
             (names.FAILED_AT, str(now)),
             (names.VERSION, __version__),
         )
-        original = dict(message.headers or {})
-        headers: Headers = [*original.items(), *((name, text.encode(errors="replace")) for name, text in place)]
+        ours = {name for name, _ in place}  # a letter that was put back and dies again says where it was last
+        came = cast("Headers", message.headers or ())
+        original = [(name, text) for name, text in came if name not in ours]
+        headers: Headers = [*original, *((name, text.encode(errors="replace")) for name, text in place)]
         try:
             outgoing.add(TOPIC, message.partition, message.key, message.value, headers)
         except TooLarge:

@@ -97,6 +97,7 @@ async def serve(health: Health, host: str, port: int) -> web.AppRunner:
         by_topic: dict[str, int] = {}
         for tp, lag in health.lags().items():
             by_topic[tp.topic] = by_topic.get(tp.topic, 0) + lag
+        CONSUMER_LAG.clear()  # what this process reads no more must not stay as it was last seen
         for topic, lag in by_topic.items():
             CONSUMER_LAG.labels(role=health.role, topic=topic).set(lag)
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -74,10 +74,10 @@ async def settled(app: App, *tables: Table) -> AsyncIterator[Outgoing]:
     try:
         yield outgoing
         offsets = await outgoing.flush()
+        for table in tables:
+            table.acknowledged(offsets)
     except Exception:  # noqa: BLE001  an outage or a bug: either way nothing of this batch may count as done
         leave("batch.unsettled")
-    for table in tables:
-        table.acknowledged(offsets)
 
 
 async def persistently(call: Callable[[], Awaitable[T]], *, patience_s: float = PATIENCE_S) -> T:

@@ -117,6 +117,13 @@ def test_what_cannot_be_rendered_has_failed_and_is_a_dead_letter(inbox: Inbox, s
     assert outgoing.topics() == ["outcomes", "dead-letters"]
 
 
+def test_whatever_goes_wrong_at_rendering_is_that_deliverys_alone(inbox: Inbox) -> None:
+    inbox.renderer = Renderer(["broken"], error=RuntimeError("a bug"))
+    writes, outgoing = take(inbox, an_entry(type="broken"))
+    assert (outcome(outgoing).state, [o.state for o in writes.ended]) == ("failed", ["failed"])
+    assert outgoing.topics() == ["outcomes", "dead-letters"]
+
+
 def test_a_type_that_left_the_catalogue_still_has_its_place(inbox: Inbox) -> None:
     [item] = take(inbox, an_entry(type="gone"))[0].items
     assert item.category == ""
@@ -135,6 +142,7 @@ def test_without_content_the_payload_is_empty(inbox: Inbox) -> None:
         (encode(an_entry()), None, NoUser),
         (encode(an_entry()), b"\xff", NoUser),
         (encode(an_entry(notification_id="no uuid", delivery_id="d")), b"ann", ValueError),
+        (encode(an_entry(notification_id="0c8f4a5e-2b1d-5a3c-9f00", delivery_id="d")), b"ann", ValueError),
     ],
 )
 def test_a_record_that_is_no_delivery_leaves_no_state(

@@ -204,3 +204,13 @@ def test_once_per_process_it_says_what_the_catalogues_hash_stands_for(role: Orch
     said = decode_decision(value)
     assert isinstance(said, CatalogueV1)
     assert (said.hash, bytes(said.body)) == (CATALOGUE.hash, encode(CATALOGUE))
+
+
+def test_the_catalogue_is_said_again_each_day_so_that_it_is_kept_as_long_as_what_names_it(
+    role: Orchestrator, clock: Clock
+) -> None:
+    outgoing = Recording()
+    for _ in range(3):
+        role.announce(outgoing)
+        clock.now += 13 * 3_600_000
+    assert len(outgoing.of("decisions")) == 2

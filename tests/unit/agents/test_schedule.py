@@ -73,6 +73,27 @@ async def test_a_partition_is_woken_at_most_four_times_a_second(
     assert owning.ticks == [0, 0]
 
 
+async def test_a_clock_that_is_set_back_does_not_keep_a_partition_asleep(
+    ticking: Scheduler, owning: Owning, clock: Clock, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW - 7_200_000), outgoing)
+    await ticking.tick()
+    ticking.released_at[0] = clock.now
+    clock.now -= 3_600_000
+    await ticking.tick()
+    assert owning.ticks == [0, 0]
+    assert ticking.is_wanted(0, clock.now)
+
+
+def test_a_tick_is_dropped_for_a_release_since_and_never_for_its_age(ticking: Scheduler, clock: Clock) -> None:
+    assert ticking.is_wanted(0, NOW - 600_000)
+    ticking.released_at[0] = NOW
+    clock.now += 5_000
+    assert not ticking.is_wanted(0, NOW - 1)
+    assert ticking.is_wanted(0, NOW + 1)
+    assert ticking.is_wanted(1, NOW - 1)
+
+
 async def test_during_a_rebalance_and_a_recovery_nothing_is_woken(
     ticking: Scheduler, owning: Owning, outgoing: Recording
 ) -> None:

@@ -108,3 +108,7 @@ def test_an_erased_user_still_remembers_what_was_applied() -> None:
     profile, _ = carried(profile, EraseUserV1(command_id="e"), offset=42)
     assert (profile.erased, profile.endpoints, profile.version) == (True, (), 9)
     assert carried(profile, a_patch(), offset=41)[0] is profile
+
+
+def test_a_reset_does_not_bring_an_erased_user_back() -> None:
+    assert reset(a_profile(version=7, erased=True), generation=1, offset=41).erased

@@ -104,6 +104,13 @@ def test_a_deferral_leaves_an_entry_per_channel_waiting_for_the_next_revision() 
     ]
 
 
+def test_what_was_deferred_and_is_delivered_when_its_record_comes_again_is_not_decided_by_its_timer_too() -> None:
+    _, state = met_with(DEFERRED, version=7)
+    again, state = met_with((deliver("inapp"), deliver("email")), state, version=8, now=LATER)
+    assert again.sighting is Sighting.REPEAT
+    assert meet(state, a_notification(**back()), 8, LATER + 60_000).sighting is Sighting.DUPLICATE
+
+
 def test_what_a_timer_brings_back_is_decided_now_with_its_own_channels_and_revision() -> None:
     _, state = met_with(DEFERRED)
     met, after = met_with((deliver("email"),), state, now=LATER, **back())

@@ -1,5 +1,7 @@
 """Records that nobody can handle: kept as they came, and not without end."""
 
+from typing import Any
+
 import pytest
 
 from notify_streams import __version__
@@ -33,6 +35,20 @@ def test_a_dead_letter_says_where_it_came_from_and_why() -> None:
         "notify-failed-at": str(AT).encode(),
         "notify-version": __version__.encode(),
     }
+
+
+def test_headers_of_one_name_stay_and_a_letter_that_was_put_back_tells_of_its_last_death() -> None:
+    class Kept(Recording):
+        def add(self, *args: Any) -> None:
+            super().add(*args)
+            self.names = [name for name, _ in args[4]]
+
+    outgoing = Kept()
+    headers = [("ce_x", b"1"), ("ce_x", b"2"), ("notify-stage", b"sender-email"), ("notify-due-at", b"3")]
+    letters().keep(arrived(b"", headers=headers), "x", "y", outgoing, now=AT)
+    assert outgoing.names[:3] == ["ce_x", "ce_x", "notify-due-at"]
+    assert outgoing.names.count("notify-stage") == 1
+    assert outgoing.records[0].headers["notify-stage"] == b"ingest"
 
 
 @pytest.mark.parametrize("key", [b"ann", b"\xff\xfe", b"", None])
