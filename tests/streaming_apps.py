@@ -48,6 +48,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 100
     concurrency: int = 1
     pause_s: float = 0.0
+    sign: bool = False
     exit_at: str = ""
     raise_at: str = ""
     hold: tuple[str, ...] = ()
@@ -210,8 +211,10 @@ def state(app: App, spec: Spec, journal: Journal) -> None:
                     if message.value is None:
                         kept.delete(message.partition, message.key or b"", outgoing)
                     else:
-                        kept.write(message.partition, message.key or b"", message.value, outgoing)
+                        value = message.value + b" by %d" % spec.instance if spec.sign else message.value
+                        kept.write(message.partition, message.key or b"", value, outgoing)
                     journal.handled(event)
+                await asyncio.sleep(spec.pause_s)
 
     async def dump() -> None:
         await wait_until(lambda: app.tables.actives_ready and not app.rebalancing)

@@ -3,45 +3,77 @@
 import asyncio
 import signal
 from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+from aiokafka import ConsumerRecord
 
 from tests.workers import Kafka
 
 STOPPED_S = 30
 
 
-async def test_a_worker_that_was_replaced_while_it_stood_still_writes_nothing_more(broker: Kafka) -> None:
+async def test_a_worker_that_was_replaced_while_it_stood_still_writes_nothing_more(
+    broker: Kafka, tmp_path: Path
+) -> None:
+    """Stopped with a batch in hand, woken when its successor is far ahead. Without the fence it writes that batch."""
+    config = msgspec.structs.replace(broker.config, prefix=f"unfenced.{broker.config.prefix}")
+    (tmp_path / "unfenced").mkdir()
+    unfenced = Kafka(config, tmp_path / "unfenced")
+    try:
+        (found, code), (found_unfenced, _) = await asyncio.gather(
+            stop_and_wake(broker, fence=True), stop_and_wake(unfenced, fence=False)
+        )
+    finally:
+        await unfenced.close()
+
+    assert code == 75
+    assert found == []
+    assert found_unfenced != []
+
+
+async def stop_and_wake(broker: Kafka, *, fence: bool) -> tuple[list[str], int | None]:
+    """What the changelog then holds that is older than what stands before it; how the woken worker ended."""
     await broker.make("in", "log", cleanup_policy="compact")
-
-    async def flow(total: int) -> None:
-        for number in range(total):
-            await broker.fill("in", ((user % 2, f"u{user:02d}", f"{number:06d}") for user in range(60)))
-            await asyncio.sleep(0.02)
-
-    producing = asyncio.ensure_future(flow(2000))
-    woken = await broker.start("state", instance=0)
-    successor = await broker.start("state", instance=1)
+    ended = asyncio.Event()
+    producing = asyncio.ensure_future(flow(broker, ended))
+    woken, successor = await asyncio.gather(
+        *(broker.start("state", instance=number, pause_s=0.2, fence=fence, sign=True) for number in (0, 1))
+    )
     await broker.until(lambda: woken.values.total() > 300 and successor.values.total() > 300)
     woken.child.send(signal.SIGSTOP)
     before = successor.journal[-1].at
     await broker.until(lambda: {line.partition for line in successor.journal if line.at > before} == {0, 1}, within=60)
     await asyncio.sleep(STOPPED_S - (successor.journal[-1].at - before))
+
+    written = len(await broker.read("log"))
     woken.child.send(signal.SIGCONT)
-    await broker.until(lambda: woken.child.exit_code is not None, within=20)
-    producing.cancel()
-    await broker.caught_up()
+    await woken.child.wait(10)
+    ended.set()
+    await producing
+    log = await broker.read("log")
+    assert len(log) > written
+    return stale(log), woken.child.exit_code
 
-    assert woken.child.exit_code == 75
-    assert await older_than_what_stands_before(broker) == []
-    assert successor.child.pid is not None
+
+async def flow(broker: Kafka, ended: asyncio.Event) -> None:
+    """Every user's records carry ever greater numbers."""
+    number = 0
+    while not ended.is_set():
+        await broker.fill("in", ((user % 2, f"u{user:02d}", f"{number:06d}") for user in range(20)))
+        number += 1
+        await asyncio.sleep(0.05)
 
 
-async def older_than_what_stands_before(broker: Kafka) -> list[tuple[str, str, str]]:
-    """Records of the changelog that are older than the one of their key before them: key, older, newer."""
+def stale(log: list[ConsumerRecord[bytes, bytes]]) -> list[str]:
+    """What the first worker wrote behind a newer value of the second one for the same key."""
     newest: defaultdict[bytes, bytes] = defaultdict(bytes)
     found = []
-    for record in await broker.read("log"):
-        key, value = record.key or b"", record.value or b""
-        if value < newest[key]:
-            found.append((key.decode(), value.decode(), newest[key].decode()))
-        newest[key] = max(value, newest[key])
+    for record in log:
+        number, _, writer = (record.value or b"").partition(b" by ")
+        key = record.key or b""
+        if writer == b"0" and number < newest[key]:
+            found.append(f"{key.decode()}: {number.decode()} after {newest[key].decode()}")
+        if writer == b"1":
+            newest[key] = max(number, newest[key])
     return found
