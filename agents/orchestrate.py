@@ -9,7 +9,7 @@ from faust.types import AgentT, EventT, StreamT
 from agents.clock import Clock, wall_clock
 from notify_streams.domain import fan_out, meeting
 from notify_streams.domain.decide import decide, slice_of
-from notify_streams.domain.dedup import Sighting
+from notify_streams.domain.dedup import Sighting, print_of
 from notify_streams.metrics import DECISIONS, DUPLICATES, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
@@ -68,6 +68,8 @@ class Orchestrator:
         if type_ is None:
             raise ValueError(f"$.type: the catalogue has no type {notification.type!r} any more")
         state, profile = self.states.load(partition, user), self.profiles.load(partition, user)
+        if state.older:
+            state = self.states.recalled(partition, user, state, print_of(notification.notification_id))
         met = meeting.meet(state, notification, profile.version, self.clock())
         if met.sighting is Sighting.DUPLICATE:
             DUPLICATES.labels(stage=ROLE).inc()

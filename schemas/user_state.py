@@ -20,13 +20,14 @@ class UserState(msgspec.Struct, frozen=True, array_like=True):
     `seen` is a row of fixed-width prints, oldest first: see notify_streams.domain.dedup, which alone reads it.
     `pending` is keyed by the notification's print and the channel's index. `charged` are instants (ms) of what
     counted against the attention budget. `stopped` maps prints of cancelled notifications to when that may be
-    forgotten (ms).
+    forgotten (ms). `older` names the hours whose prints are kept under keys of their own: see tables.user_state.
     """
 
     seen: bytes = b""
     pending: dict[bytes, Pending] = {}
     charged: tuple[int, ...] = ()
     stopped: dict[bytes, int] = {}
+    older: tuple[int, ...] = ()
 
 
 EMPTY = UserState()

@@ -4,6 +4,9 @@ A print is 25 bytes: 10 of the notification's id, 4 of its origin's hash, 6 of t
 profile version modulo 2^16, two bits of verdict per channel, the revision. At 20 notifications a day a user's row
 is 500 bytes, and a look-up is one search for a byte string: nothing is decoded. A collision of ids has a chance of
 2^-76 per pair; one of origins makes a duplicate look like a repeat, whose effects the next hop drops by id.
+
+A row is read and written whole with each notification. So the row of somebody who gets thousands a day keeps the
+newest, and its older prints are kept one by one under the hour of their decision.
 """
 
 import struct
@@ -14,6 +17,8 @@ from typing import NamedTuple
 _ROW = struct.Struct(">10s4sHIHHB")
 WIDTH = _ROW.size
 WINDOW_MS = 24 * 3600 * 1000
+_HOUR_MS = 3600 * 1000
+MOST, _KEPT = 512 * WIDTH, 256 * WIDTH
 
 
 class Seen(NamedTuple):
@@ -72,6 +77,24 @@ def remember(row: bytes, print_: bytes, seen: Seen) -> bytes:
     return row[start:] + _ROW.pack(
         print_, seen.origin, at >> 32, at & 0xFFFFFFFF, seen.profile_version & 0xFFFF, seen.verdicts, seen.revision
     )
+
+
+def overflow(row: bytes) -> tuple[list[bytes], bytes]:
+    """Of a row that is longer than MOST all prints but the newest, and the row that is left."""
+    if len(row) <= MOST:
+        return [], row
+    cut = len(row) - _KEPT
+    return [row[at : at + WIDTH] for at in range(0, cut, WIDTH)], row[cut:]
+
+
+def hour_of(entry: bytes) -> int:
+    """The hour (since the epoch) of the last print's decision."""
+    return int.from_bytes(entry[-WIDTH:][14:20], "big") // _HOUR_MS
+
+
+def is_past(hour: int, now: int) -> bool:
+    """Whether all prints of an hour are older than the window in hour `now`."""
+    return hour + 1 + WINDOW_MS // _HOUR_MS <= now
 
 
 def _position(row: bytes, print_: bytes) -> int:

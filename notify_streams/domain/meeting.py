@@ -15,6 +15,7 @@ from schemas.words import CHANNELS, Channel
 
 _BY_TIMER = "timer/"
 _DELIVER, _DEFER, _COLLECT = 1, 2, 3
+_MOST_PENDING = 1000  # all are read and written with each notification; a missing one means: go on
 
 
 class Meeting(msgspec.Struct, frozen=True):
@@ -66,13 +67,13 @@ def leave(
         pending = dict(pending)
         for verdict in verdicts:
             key, entry = _key(print_, verdict.channel), _entry(verdict, meeting, origin, profile_version)
-            if not _moved_on(pending.get(key), entry, meeting):
-                pending[key] = entry
+            if key in pending or len(pending) < _MOST_PENDING:
+                pending[key] = pending[key] if _moved_on(pending.get(key), entry, meeting) else entry
     row = state.seen
     if not notification.origin.startswith(_BY_TIMER):
         mask = sum(_code(verdict) << 2 * CHANNELS.index(verdict.channel) for verdict in verdicts)
         row = dedup.remember(row, print_, Seen(origin, meeting.now, profile_version, mask, meeting.revision))
-    return UserState(seen=row, pending=pending, charged=state.charged, stopped=state.stopped)
+    return msgspec.structs.replace(state, seen=row, pending=pending)
 
 
 def _trace(state: UserState, notification: NotificationV1) -> Seen | None:

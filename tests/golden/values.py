@@ -320,6 +320,7 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER)},
             charged=(NOW, LATER),
             stopped={b"0123456789": LATER},
+            older=(497_222, 497_223),
         ),
         UserState(),
         msgspec.msgpack.Decoder(UserState),

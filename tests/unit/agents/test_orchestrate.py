@@ -214,3 +214,15 @@ def test_the_catalogue_is_said_again_each_day_so_that_it_is_kept_as_long_as_what
         role.announce(outgoing)
         clock.now += 13 * 3_600_000
     assert len(outgoing.of("decisions")) == 2
+
+
+def test_somebody_who_gets_thousands_is_told_of_none_twice_and_stops_nobody(role: Orchestrator) -> None:
+    """A row of all of them outgrew a record after 40,000, and each one after that was a dead letter."""
+    ids_ = [f"{number:08x}-2222-5333-8444-555555555555" for number in range(1_500)]
+    outgoing = Recording(limit=16_000)
+    for number, id_ in enumerate(ids_):
+        role.take(arrived(encode(a_notification(notification_id=id_, origin=f"events/0/{number}"))), outgoing)
+    again = Recording()
+    role.take(arrived(encode(a_notification(notification_id=ids_[0], origin="events/0/0"))), again)
+    assert again.of("deliveries.inapp.normal") == outgoing.of("deliveries.inapp.normal")[:1]
+    assert take(role, notification_id=ids_[1], origin="elsewhere").records == []

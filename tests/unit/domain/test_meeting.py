@@ -111,6 +111,17 @@ def test_what_was_deferred_and_is_delivered_when_its_record_comes_again_is_not_d
     assert meet(state, a_notification(**back()), 8, LATER + 60_000).sighting is Sighting.DUPLICATE
 
 
+def test_no_more_than_a_thousand_wait_in_a_state_and_the_others_go_on_all_the_same() -> None:
+    state = EMPTY
+    for number in range(1_100):
+        _, state = met_with((defer("email"),), state, notification_id=f"{number:08x}-2222-5333-8444-555555555555")
+    assert len(state.pending) == 1_000
+    last = {**back(), "notification_id": f"{1_099:08x}-2222-5333-8444-555555555555"}
+    met, after = met_with((deliver("email"),), state, now=LATER, **last)
+    assert (met.sighting, met.channels, met.revision) == (Sighting.FRESH, ("email",), 1)
+    assert len(after.pending) == 1_000
+
+
 def test_what_a_timer_brings_back_is_decided_now_with_its_own_channels_and_revision() -> None:
     _, state = met_with(DEFERRED)
     met, after = met_with((deliver("email"),), state, now=LATER, **back())
