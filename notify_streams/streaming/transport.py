@@ -33,9 +33,14 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         """Start, then adjust the client's private parts: they exist from its start on."""
         await super().on_start()
         consumer = self._ensure_consumer()
-        poll_patiently(consumer._fetcher)
+        poll_patiently(consumer._fetcher, self._is_read)
         app: Any = self.app
         app.lease.watch(consumer._coordinator)
+
+    def _is_read(self, tp: Any) -> bool:
+        """Whether an agent or a recovery takes what is fetched of this partition. Called on this thread: no locks."""
+        consumer: Any = self.consumer
+        return tp in (consumer._active_partitions or ()) or tp in consumer._buffered_partitions
 
 
 class Consumer(driver.Consumer):

@@ -20,3 +20,12 @@ def test_a_fetch_is_short_while_anything_waits_and_long_when_all_is_idle() -> No
     assert fetcher._get_actions_per_node(None) == BUSY_MS
     fetcher._records.clear()
     assert fetcher._get_actions_per_node(None) == IDLE_MS
+
+
+def test_what_nobody_reads_keeps_no_fetch_short() -> None:
+    fetcher = Fetcher()
+    poll_patiently(fetcher, lambda tp: tp != "changelog")
+    fetcher._records["changelog"] = object()
+    assert fetcher._get_actions_per_node(None) == IDLE_MS
+    fetcher._records["in"] = object()
+    assert fetcher._get_actions_per_node(None) == BUSY_MS
