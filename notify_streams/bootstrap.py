@@ -123,26 +123,29 @@ async def sender_email(settings: Settings, instance: int, health: Health) -> App
     channel = settings.channels["email"]
     renderer = content(settings)[1]
     health.waiting_for = "partitions"
-    redis, provider = Expendable(settings.redis), mail_provider(settings)
-    app.closers += [provider.close, redis.close]
-    sender = Sender(
-        provider,
-        renderer,
-        RedisDeliveryKeys(redis),
-        MemoryDeliveryKeys(),
-        RetryPolicy(
-            base_ms=milliseconds(channel.retry.base),
-            cap_ms=milliseconds(channel.retry.cap),
-            attempts=channel.retry.attempts,
-            lock_ms=milliseconds(channel.lock),
-        ),
-        concurrency=channel.concurrency,
-        deliver_only_to=settings.deliver_only_to,
-        jitter=random.random,
-        interrupted=lambda: app.should_stop or app.rebalancing,
+    redis = Expendable(settings.redis)
+    app.closers.append(redis.close)
+    keys, own_memory, dead = RedisDeliveryKeys(redis), MemoryDeliveryKeys(), _dead_letters(settings, "sender-email")
+    policy = RetryPolicy(
+        base_ms=milliseconds(channel.retry.base),
+        cap_ms=milliseconds(channel.retry.cap),
+        attempts=channel.retry.attempts,
+        lock_ms=milliseconds(channel.lock),
     )
-    dead = _dead_letters(settings, "sender-email")
     for lane in LANES:
+        provider = mail_provider(settings)  # with connections of its own: HIGH must not wait for those of a slow LOW
+        app.closers.append(provider.close)
+        sender = Sender(
+            provider,
+            renderer,
+            keys,
+            own_memory,
+            policy,
+            concurrency=channel.concurrency,
+            deliver_only_to=settings.deliver_only_to,
+            jitter=random.random,
+            interrupted=lambda: app.should_stop or app.rebalancing,
+        )
         sender_agent.register(app, sender, dead, channel="email", lane=lane)
     return app
 

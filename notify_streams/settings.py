@@ -108,7 +108,10 @@ class Retry(_Section, frozen=True):
 
 
 class Channel(_Section, frozen=True):
-    """One channel: who carries it, how it retries, how long an unknown outcome is left alone."""
+    """One channel: who carries it, how it retries, how long an unknown outcome is left alone.
+
+    `concurrency` calls are made at once per lane and process: lanes do not wait for each other's connections.
+    """
 
     providers: tuple[str, ...] = ()
     retry: Retry = Retry()

@@ -50,9 +50,8 @@ async def restore(app: Any, tables: Any, stored: Mapping[TP, int | None]) -> dic
     `stored` are the offsets that the local databases hold already, -1 or None for an empty one. One partition after
     the other, so that memory is bounded; what was read is written by a thread while more is read.
     """
-    url = app.conf.broker[0]
     reader = AIOKafkaConsumer(
-        bootstrap_servers=f"{url.host}:{url.port}",
+        bootstrap_servers=[f"{url.host}:{url.port}" for url in app.conf.broker],
         enable_auto_commit=False,
         max_partition_fetch_bytes=_FETCH_BYTES,
         check_crcs=False,  # the broker has checked them
