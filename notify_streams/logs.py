@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -35,6 +36,18 @@ class Repeats(logging.Filter):
         return True
 
 
+class Withheld(logging.Filter):
+    """Leaves out what the HTTP server quotes of a request that it could not parse: the token may be among it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True; of the error only its class and the lines of code stay."""
+        error = record.exc_info[1] if record.exc_info else None
+        if record.name == "aiohttp.server" and error is not None:
+            record.exc_info, record.exc_text = None, "".join(traceback.format_tb(error.__traceback__))
+            record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", None
+        return True
+
+
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -45,6 +58,8 @@ class _JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
+        elif record.exc_text:
+            line["error"] = record.exc_text
         return orjson.dumps(line).decode()
 
 
@@ -53,6 +68,7 @@ def configure(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
     handler.addFilter(Repeats())
+    handler.addFilter(Withheld())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -114,6 +114,8 @@ def application(settings: Settings, parts: Parts) -> web.Application:
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
     for route in (*routes, openapi.described(routes)):
         app.router.add_route(route.method, route.path, route.handler)
+        if route.method == "GET":
+            app.router.add_route("HEAD", route.path, route.handler)
     return app
 
 

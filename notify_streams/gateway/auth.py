@@ -42,6 +42,8 @@ class Auth:
             if self.open and not scheme:
                 return _ANYBODY
             raise unauthorized("unauthorized", "a key or token is required: Authorization: Bearer …")
+        if not secret.isascii():
+            raise unauthorized("unauthorized", "keys and tokens are ASCII")
         if not secret.startswith(keys.PREFIX):
             return User(self.tokens.user_of(secret))
         key = self.ring.find(secret)

@@ -1,6 +1,7 @@
 """Changes of a profile: a command on the log, its answer from the log."""
 
 import asyncio
+import re
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,6 +17,8 @@ from notify_streams.streaming import topics
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.commands import CommandResultV1, FieldError, UserCommand
+
+_VERSION = re.compile(r'"?([0-9]{1,18})"?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ def if_match(request: web.Request) -> int | None:
     text = request.headers.get("If-Match", "*").strip()
     if text == "*":
         return None
-    if not text.strip('"').isdecimal():
+    version = _VERSION.fullmatch(text)
+    if version is None:
         raise Problem(412, "version_conflict", "If-Match holds no version of ours")
-    return int(text.strip('"'))
+    return int(version[1])

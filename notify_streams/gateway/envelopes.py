@@ -42,14 +42,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 def envelope_of(headers: Mapping[str, str], body: bytes, own_source: str) -> Envelope:
     """By content type and headers. Raises 400 or 415; what is inside is not looked at here."""
     content_type = headers.get("Content-Type", JSON).partition(";")[0].strip().lower()
-    traced = {"traceparent": headers["traceparent"].encode()} if "traceparent" in headers else {}
+    trace = headers.get("traceparent", "")
+    traced = {"traceparent": trace.encode()} if trace and trace.isascii() else {}
     if content_type == STRUCTURED:
         return Envelope(value=body, headers={"content-type": STRUCTURED.encode(), **traced})
     if content_type != JSON:
         raise Problem(415, "unsupported_media_type", f"events come as {STRUCTURED} or {JSON}")
     if "ce-specversion" in headers:
         attributes = {
-            "ce_" + name.lower()[3:]: unquote_to_bytes(text)
+            "ce_" + name.lower()[3:]: unquote_to_bytes(text.encode(errors="surrogateescape"))
             for name, text in headers.items()
             if name.lower().startswith("ce-")
         }

@@ -142,9 +142,12 @@ def _cursor_of(request: web.Request) -> UUID | None:
     if text is None:
         return None
     try:
-        return UUID(bytes=urlsafe_b64decode(text + "=="))
+        item_id = UUID(bytes=urlsafe_b64decode(text + "=="))
     except ValueError:
-        raise _bad_parameter("after", "no cursor of ours") from None
+        item_id = UUID(int=0)
+    if item_id.version != 1:
+        raise _bad_parameter("after", "no cursor of ours")
+    return item_id
 
 
 def _limit_of(request: web.Request) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from aiohttp import web
@@ -72,7 +73,7 @@ class Notifications:
     async def get(self, request: web.Request) -> web.Response:
         """From the moment of the 202. To a producer, notifications of other sources do not exist."""
         key = self.auth.key(request, "producer")
-        notification_id = request.match_info["notification_id"]
+        notification_id = _named(request)
         facts = await self.records.facts(notification_id)
         status = self.status(notification_id, facts)
         if status is not None:
@@ -88,7 +89,7 @@ class Notifications:
     async def explain_one(self, request: web.Request) -> web.Response:
         """By the notification's id."""
         self.auth.key(request)
-        return await self._explained(request.match_info["notification_id"])
+        return await self._explained(_named(request))
 
     async def explain_event(self, request: web.Request) -> web.Response:
         """By what the producer knows: the user and the event."""
@@ -120,3 +121,11 @@ class Notifications:
             return await self.ledger.mark(notification_id)
         except Unavailable:
             return None
+
+
+def _named(request: web.Request) -> str:
+    """The id in the path, in its usual spelling. What is no UUID does not exist."""
+    try:
+        return str(UUID(request.match_info["notification_id"]))
+    except ValueError:
+        raise problems.not_found() from None

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
 from notify_streams.ports import Unavailable
@@ -111,6 +112,11 @@ def _problem_for(error: Exception, request: web.Request) -> Problem:
             headers = {"Allow": allow} if allow else {"Connection": "close"} if error.status == 413 else None
             detail = "the body is too large" if error.status == 413 else ""
             return Problem(error.status, code, detail, headers=headers)
+        case web.RequestPayloadError() | HttpProcessingError():
+            detail = "the body is not in the encoding that its headers name"
+            return Problem(400, "unreadable_body", detail, headers={"Connection": "close"})
+        case ConnectionResetError() if request.transport is None or request.transport.is_closing():
+            return Problem(400, "unreadable_body", "the connection ended before the body did")
         case _:
             log.error("http.failed request_id=%s", request[REQUEST_ID], exc_info=error)
             return Problem(500, "internal_error", "a fault of ours; it is logged under the request id")

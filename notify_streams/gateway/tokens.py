@@ -19,6 +19,8 @@ class Tokens:
         self._key = auth.jwt_secret if auth.jwt_algorithm == "HS256" else auth.jwt_public_key
         if auth.jwt_algorithm == "HS256" and self._key and len(self._key.encode()) < _MIN_SECRET_BYTES:
             raise SettingsError(f"auth.jwt_secret has less than {_MIN_SECRET_BYTES} bytes, too few for HS256")
+        if auth.jwt_algorithm == "EdDSA" and self._key:
+            _check_public_key(self._key)
 
     def user_of(self, token: str) -> str:
         """The user whose token this is. Raises a 401."""
@@ -33,6 +35,15 @@ class Tokens:
             raise unauthorized("token_invalid", "the token is not valid here") from None
         user_id: str = claims["sub"]
         return user_id
+
+
+def _check_public_key(pem: str) -> None:
+    try:
+        jwt.get_algorithm_by_name("EdDSA").prepare_key(pem)
+    except (jwt.InvalidKeyError, ValueError):
+        raise SettingsError(
+            "auth.jwt_public_key is no public key for EdDSA (PEM: -----BEGIN PUBLIC KEY-----)"
+        ) from None
 
 
 def unauthorized(code: str, detail: str) -> Problem:

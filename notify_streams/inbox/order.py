@@ -26,7 +26,9 @@ def place(item_id: UUID) -> tuple[int, int]:
 
 def months(before: UUID | None, now: datetime, kept: timedelta) -> Iterator[int]:
     """The months that can hold items older than `before` that are still kept, newest first."""
-    newest = now + _SKEW if before is None else datetime.fromtimestamp(instant_of(before) / 1000, UTC)
+    newest = now + _SKEW
+    if before is not None:
+        newest = min(newest, datetime.fromtimestamp(instant_of(before) / 1000, UTC))
     month, oldest = _month(newest), _month(now - kept)
     while month >= oldest:
         yield month

@@ -239,7 +239,7 @@ def an_item(number: int, *, read: bool = False, user_id: str = "ann", channel: C
     """Numbered from the newest."""
     return InboxItem(
         user_id=user_id,
-        item_id=UUID(int=number),
+        item_id=UUID(int=number, version=1),
         notification_id=f"n-{number}",
         type="order.confirmed",
         category="orders",

@@ -68,3 +68,9 @@ def test_a_bucket_holds_a_second_and_fills_at_its_rate() -> None:
     rates.take("shop", 10, 100.125)
     with pytest.raises(Problem, match="rate_limited"):
         rates.take("shop", 10, 100.125)
+
+
+@pytest.mark.parametrize("key", ["garbage", "-----BEGIN PUBLIC KEY-----\nxx\n-----END PUBLIC KEY-----"])
+def test_a_public_key_that_is_none_is_refused_at_the_start(key: str) -> None:
+    with pytest.raises(SettingsError, match="jwt_public_key"):
+        Tokens(Auth(jwt_algorithm="EdDSA", jwt_public_key=key))
