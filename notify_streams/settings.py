@@ -1,6 +1,6 @@
 """Every setting: its name, its default, and where it may come from.
 
-Later sources win: defaults, the addresses that `notify up` wrote (`.local/addresses.toml`), the file that
+Later sources win: defaults, the addresses that `notify up` wrote (`addresses.toml` in `local.state`), the file that
 `NOTIFY_CONFIG` names or `notify.toml` in the working directory, then `NOTIFY_SECTION__KEY` in the environment.
 """
 
@@ -18,6 +18,7 @@ _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECRET = re.compile(r"(password|secret|token|key)$")
 _CREDENTIALS = re.compile(r"://[^/\s]*@")
 PREFIX = "NOTIFY_"
+_NO_SETTINGS = (PREFIX + "CONFIG", PREFIX + "KEY")  # the file's name, and the key that `notify send` shows
 
 
 class SettingsError(ValueError):
@@ -204,11 +205,12 @@ def load(environ: Mapping[str, str] | None = None, *, cwd: Path | None = None) -
     """Read all sources. Raises SettingsError that names the key, and the nearest known one if it is unknown."""
     env = os.environ if environ is None else environ
     here = Path.cwd() if cwd is None else cwd
-    merged: dict[str, Any] = msgspec.to_builtins(Settings())
-    _merge(merged, _toml(here / ".local" / "addresses.toml", required=False))
     named = env.get(PREFIX + "CONFIG")
-    _merge(merged, _toml(here / (named or "notify.toml"), required=named is not None))
-    _merge(merged, _from_environment(env))
+    chosen = _toml(here / (named or "notify.toml"), required=named is not None)
+    _merge(chosen, _from_environment(env))
+    merged: dict[str, Any] = msgspec.to_builtins(Settings())
+    _merge(merged, _toml(here / _state_of(chosen) / "addresses.toml", required=False))
+    _merge(merged, chosen)
     _check_names(merged, Settings, "")
     try:
         settings = msgspec.convert(merged, Settings, strict=False)
@@ -236,6 +238,12 @@ def _mask_text(key: str, text: str) -> str:
     return _CREDENTIALS.sub("://***@", text)
 
 
+def _state_of(chosen: Mapping[str, Any]) -> str:
+    local = chosen.get("local")
+    state = local.get("state") if isinstance(local, Mapping) else None
+    return state if isinstance(state, str) else Local().state
+
+
 def _toml(path: Path, *, required: bool) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
@@ -250,7 +258,7 @@ def _toml(path: Path, *, required: bool) -> dict[str, Any]:
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in env.items():
-        if not name.startswith(PREFIX) or name == PREFIX + "CONFIG":
+        if not name.startswith(PREFIX) or name in _NO_SETTINGS:
             continue
         *sections, key = name.removeprefix(PREFIX).lower().split("__")
         place = found

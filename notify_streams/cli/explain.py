@@ -57,7 +57,7 @@ def nothing(notification_id: str) -> NoReturn:
     click.echo(
         f"Nothing is recorded of notification {notification_id}.\n"
         "Either its event was never accepted, or it is still on its way to the recorder, or it is older than\n"
-        "retention.facts. `notify dead-letters list` shows what could not be accepted.",
+        "retention.facts. What could not be accepted is on the topic dead-letters, with the field and the reason.",
         err=True,
     )
     sys.exit(1)

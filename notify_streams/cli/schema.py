@@ -12,6 +12,8 @@ from notify_streams.stores.cassandra import connect
 from notify_streams.stores.schema import Definition, check, create, definitions
 from notify_streams.streaming.waiting import patiently
 
+from .reading import answered
+
 
 def tables(retention: Retention) -> list[Definition]:
     """All of them, with the times to live of the settings."""
@@ -60,7 +62,7 @@ def create_command(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The faults, as JSON.")
 def check_command(as_json: bool) -> None:
     """Compare with what this version needs; exit 1 when something differs."""
-    faults = asyncio.run(check_tables(settings.load()))
+    faults = answered(check_tables(settings.load()))
     if as_json:
         click.echo(json.dumps({"faults": faults}))
     else:

@@ -1,6 +1,7 @@
 """`notify topics`: make them, check them."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Coroutine
 from typing import Any
@@ -27,17 +28,20 @@ def create() -> None:
 
 
 @topics.command()
-def check() -> None:
+@click.option("--json", "as_json", is_flag=True, help="The faults, as JSON.")
+def check(as_json: bool) -> None:
     """Say what is wrong with the topics; exit code 1 if anything is."""
     from notify_streams.streaming import topics as known
 
     kafka = load().kafka
     faults = _answered(known.check(kafka, known.all_topics(kafka)))
-    for fault in faults:
-        click.echo(fault)
-    if faults:
-        sys.exit(1)
-    click.echo(f"{len(known.all_topics(kafka))} topics as they should be")
+    if as_json:
+        click.echo(json.dumps({"faults": faults}))
+    elif faults:
+        click.echo("\n".join(faults))
+    else:
+        click.echo(f"{len(known.all_topics(kafka))} topics as they should be")
+    sys.exit(1 if faults else 0)
 
 
 def _answered(call: Coroutine[Any, Any, list[str]]) -> list[str]:

@@ -10,7 +10,13 @@ from notify_streams.settings import load
 
 @click.command()
 @click.argument("role")
-@click.option("--instance", default=0, show_default=True, help="Names the data directory and the group member.")
+@click.option(
+    "--instance",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Names the data directory and the group member.",
+)
 def worker(role: str, instance: int) -> None:
     """Run the agents of one ROLE until SIGTERM. As many processes as partitions allow, each its own --instance."""
     from notify_streams.bootstrap import ROLES

@@ -28,6 +28,22 @@ def test_later_sources_win(tmp_path: Path) -> None:
     assert settings.redis.url == "redis://up:1/0"
 
 
+@pytest.mark.parametrize("absolute", [True, False])
+def test_the_addresses_are_those_of_the_state_directory_in_use(tmp_path: Path, absolute: bool) -> None:
+    """Or an event would go to another system on this machine than `notify status` shows."""
+    for name in (".local", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "addresses.toml").write_text(f'[kafka]\nbootstrap = "{name}:1"')
+    state = str(tmp_path / "other") if absolute else "other"
+    assert read(tmp_path, LOCAL__STATE=state).kafka.bootstrap == "other:1"
+    assert read(tmp_path, f'[local]\nstate = "{state}"').kafka.bootstrap == "other:1"
+    assert read(tmp_path).kafka.bootstrap == ".local:1"
+
+
+def test_the_key_that_send_shows_is_no_setting(tmp_path: Path) -> None:
+    assert load({"NOTIFY_KEY": "nk_x"}, cwd=tmp_path) == Settings()
+
+
 def test_the_file_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text('environment = "staging"')
     assert read(tmp_path, 'environment = "x"', CONFIG="other.toml").environment == "staging"
