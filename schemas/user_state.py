@@ -18,7 +18,7 @@ class UserState(msgspec.Struct, frozen=True, array_like=True):
     """Value of the `user_state` table under the user's own key (msgpack).
 
     `seen` is a row of fixed-width prints, oldest first: see notify_streams.domain.dedup, which alone reads it.
-    `pending` is keyed by the notification's print and the channel's index. `charged` are instants (ms) of what
+    `pending` is keyed by the notification's id (16 bytes) and the channel's index. `charged` are instants (ms) of what
     counted against the attention budget. `stopped` maps prints of cancelled notifications to when that may be
     forgotten (ms). `older` names the hours whose prints are kept under keys of their own: see tables.user_state.
     """

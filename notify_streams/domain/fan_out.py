@@ -13,7 +13,7 @@ from schemas.deliveries import DeliveryV1
 from schemas.notifications import NotificationV1
 from schemas.profiles import ProfileV1
 from schemas.timers import PutTimerV1
-from schemas.words import Channel
+from schemas.words import CHANNELS, Channel
 
 
 def deliveries(
@@ -54,13 +54,17 @@ def deliveries(
 
 
 def timers(notification: NotificationV1, verdicts: tuple[Verdict, ...], revision: int) -> Iterator[PutTimerV1]:
-    """One per instant at which something is to be decided again; it brings back only the channels that wait."""
+    """One per instant at which something is to be decided again; it brings back only the channels that wait.
+
+    Its id follows from what a user's state says of these channels, so that it can be moved and cancelled.
+    """
     waiting: dict[int, list[Channel]] = {}
     for verdict in verdicts:
         if isinstance(verdict, Defer):
             waiting.setdefault(verdict.until, []).append(verdict.channel)
     for until, channels in waiting.items():
-        timer_id = f"decide/{notification.notification_id}/{'+'.join(channels)}"
+        names = "+".join(sorted(channels, key=CHANNELS.index))
+        timer_id = f"decide/{notification.notification_id}/{names}"
         again = msgspec.structs.replace(
             notification,
             channels=tuple(channels),

@@ -62,11 +62,12 @@ def leave(
     print_, origin = dedup.print_of(notification.notification_id), dedup.origin_print(notification.origin)
     pending = _pruned(state.pending, meeting.now) if state.pending else state.pending
     if notification.origin.startswith(_BY_TIMER) or any(
-        isinstance(verdict, Defer) or (pending and _key(print_, verdict.channel) in pending) for verdict in verdicts
+        isinstance(verdict, Defer) or (pending and _key(notification, verdict.channel) in pending)
+        for verdict in verdicts
     ):
         pending = dict(pending)
         for verdict in verdicts:
-            key, entry = _key(print_, verdict.channel), _entry(verdict, meeting, origin, profile_version)
+            key, entry = _key(notification, verdict.channel), _entry(verdict, meeting, origin, profile_version)
             if key in pending or len(pending) < _MOST_PENDING:
                 pending[key] = pending[key] if _moved_on(pending.get(key), entry, meeting) else entry
     row = state.seen
@@ -83,7 +84,7 @@ def _trace(state: UserState, notification: NotificationV1) -> Seen | None:
     if seen is not None or not state.pending:
         return seen
     own = dedup.origin_print(notification.origin)
-    entries = [entry for key, entry in state.pending.items() if key[:-1] == print_]
+    entries = [entry for key, entry in state.pending.items() if key.startswith(print_)]
     if not entries:
         return None
     entry = next((entry for entry in entries if entry.origin == own), entries[0])
@@ -100,11 +101,11 @@ def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
 
 def _meet_pending(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
     """A missing entry means: go on (it was forgotten); a resolved or newer one: somebody has decided it since."""
-    print_, origin = dedup.print_of(notification.notification_id), dedup.origin_print(notification.origin)
+    origin = dedup.origin_print(notification.origin)
     open_: list[Channel] = []
     sighting, decided_at, revision = Sighting.FRESH, now, notification.revision
     for channel in notification.channels:
-        entry = state.pending.get(_key(print_, channel))
+        entry = state.pending.get(_key(notification, channel))
         if entry is None or (entry.resolved_at == 0 and entry.revision <= notification.revision):
             open_.append(channel)
         elif entry.origin == origin:
@@ -133,8 +134,9 @@ def _pruned(pending: dict[bytes, Pending], now: int) -> dict[bytes, Pending]:
     }
 
 
-def _key(print_: bytes, channel: Channel) -> bytes:
-    return print_ + bytes([CHANNELS.index(channel)])
+def _key(notification: NotificationV1, channel: Channel) -> bytes:
+    """With the whole id: whoever plans anew has to name its timer."""
+    return bytes.fromhex(notification.notification_id.replace("-", "")) + bytes([CHANNELS.index(channel)])
 
 
 def _code(verdict: Verdict) -> int:

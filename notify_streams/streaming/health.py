@@ -12,7 +12,7 @@ from aiohttp import web
 from faust.types import TP
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from notify_streams.metrics import CONSUMER_LAG
+from notify_streams.metrics import CONSUMER_LAG, nothing_waits
 from notify_streams.streaming.app import App
 
 
@@ -100,6 +100,8 @@ async def serve(health: Health, host: str, port: int) -> web.AppRunner:
         CONSUMER_LAG.clear()  # what this process reads no more must not stay as it was last seen
         for topic, lag in by_topic.items():
             CONSUMER_LAG.labels(role=health.role, topic=topic).set(lag)
+        if by_topic and not any(by_topic.values()):
+            nothing_waits()
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     application = web.Application()

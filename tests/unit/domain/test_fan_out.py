@@ -106,6 +106,13 @@ def test_a_timer_brings_back_the_waiting_channels_alone_with_its_own_origin_and_
     assert encode(back.content) == encode(notification.content)
 
 
+def test_a_timers_id_does_not_depend_on_the_order_in_which_an_event_names_its_channels() -> None:
+    verdicts = (defer("push", NOW + 10), defer("email", NOW + 10))
+    [timer] = timers(a_notification(channels=("push", "email")), verdicts, 0)
+    assert timer.timer_id == f"decide/{A_NOTIFICATION}/email+push"
+    assert decode_notification(bytes(timer.payload)).channels == ("push", "email")
+
+
 def test_channels_that_wait_for_different_instants_have_timers_of_their_own() -> None:
     made = list(timers(a_notification(), (defer("email", NOW + 10), defer("push", NOW + 20)), 0))
     assert [(t.timer_id.rpartition("/")[2], t.due_at) for t in made] == [("email", NOW + 10), ("push", NOW + 20)]

@@ -1,6 +1,7 @@
 """What a notification meets in its user's state, and what it leaves there."""
 
 from typing import Any
+from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,6 +103,12 @@ def test_a_deferral_leaves_an_entry_per_channel_waiting_for_the_next_revision() 
         (0, 0, True),
         (1, NOW + 60_000, False),
     ]
+
+
+def test_an_entry_names_its_notification_in_full_so_that_its_timer_can_be_moved() -> None:
+    _, state = met_with(DEFERRED)
+    id_ = UUID(a_notification().notification_id).bytes
+    assert list(state.pending) == [id_ + b"\x00", id_ + b"\x01"]
 
 
 def test_what_was_deferred_and_is_delivered_when_its_record_comes_again_is_not_decided_by_its_timer_too() -> None:
