@@ -19,6 +19,7 @@ class Flag(StrEnum):
     SENT_TWICE = "sent_twice"
     REFUSED_TRANSITION = "refused_transition"  # a fact that contradicts the state; it is kept and changes nothing
     TOO_LATE_TO_STOP = "too_late_to_stop"  # sent, though it was decided meanwhile not to send it
+    PERHAPS_SENT = "perhaps_sent"  # ended otherwise, after an attempt of which nobody knows whether it arrived
     REPLACED = "replaced"  # a later decision no longer names this endpoint
     EVENT_TIME_OFF = "event_time_off"  # the producer's time is more than a day from the broker's; it decided nothing
     UNDECIDED = "undecided"  # there are outcomes, but the decision is not recorded (yet)
@@ -69,6 +70,9 @@ def delivery_status(
     if not attempts:
         return DeliveryStatus(delivery_id=delivery_id, channel=channel, endpoint_id=endpoint_id, state=State.QUEUED)
     stands, flags = _standing(_ranked(attempts))
+    ended_otherwise = stands.state not in _PENDING and stands.state != "sent"
+    if ended_otherwise and any(a.state == "unknown" or a.reason is Reason.UNKNOWN_OUTCOME for a in attempts):
+        flags.add(Flag.PERHAPS_SENT)
     unknown = Reason.UNKNOWN_OUTCOME if stands.state == "unknown" else None
     digests = {f.notification_id for f in facts} - {of}
     return DeliveryStatus(

@@ -22,6 +22,7 @@ _NAMES: dict[Channel, str] = {
 _FLAGS: dict[Flag, str] = {
     Flag.PARTIALLY_SENT: "It is partially sent: not every endpoint got it.",
     Flag.SENT_TWICE: "A provider took it twice.",
+    Flag.PERHAPS_SENT: "One of its attempts may have arrived: nobody heard the answer.",
     Flag.REFUSED_TRANSITION: "Some of what was reported contradicts how it ended; it is listed and changes nothing.",
     Flag.TOO_LATE_TO_STOP: "It was stopped, but too late: it had been sent.",
     Flag.EVENT_TIME_OFF: "Its producer's time is more than a day from when it was accepted; nothing was decided by it.",

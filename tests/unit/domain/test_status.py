@@ -136,6 +136,16 @@ def test_an_unknown_outcome_is_pending_with_that_reason() -> None:
     assert channel_of(a_decision(), an_outcome("unknown", next_at=NOON + 9000)).reason is Reason.UNKNOWN_OUTCOME
 
 
+@pytest.mark.parametrize("state", ["expired", "failed"])
+def test_what_ended_after_an_unknown_attempt_may_have_arrived(state: OutcomeState) -> None:
+    unknown = an_outcome("unknown", at=NOON + 1000, next_at=NOON + 9000)
+    ended = an_outcome(state, attempt=0 if state == "expired" else 2, at=NOON + 9500)
+    channel = channel_of(a_decision(), unknown, ended)
+    assert (channel.state, channel.flags) == (state, (Flag.PERHAPS_SENT,))
+    sent = channel_of(a_decision(), unknown, an_outcome("sent", attempt=2, at=NOON + 9500))
+    assert (sent.state, sent.flags) == (State.SENT, ())
+
+
 def test_what_ends_without_a_call_comes_after_the_attempts_made_until_then() -> None:
     channel = channel_of(
         a_decision(),
