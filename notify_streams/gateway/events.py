@@ -132,7 +132,7 @@ class Events:
             if checked:
                 await self._forget(identity, digest)
             raise
-        metrics.EVENTS.labels("accepted").inc()
+        metrics.EVENTS.labels("published").inc()
         answer = encode(_answer(accepted))
         try:
             await self.ledger.taken(identity, digest, answer, tuple(_marks(accepted)))

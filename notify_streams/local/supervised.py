@@ -14,7 +14,7 @@ from .programs import Program
 from .restarts import Restarts
 from .status import State
 
-GRACE_S = 15.0
+GRACE_S = 30.0
 _UNREADY_POLL_S = 0.25
 _READY_POLL_S = 2.0
 

@@ -46,7 +46,13 @@ def all_topics(kafka: Kafka) -> list[Topic]:
     """Every topic of the system."""
     kept = {"retention.ms": str(milliseconds(kafka.retention)), "cleanup.policy": "delete"}
     short = {"retention.ms": str(10 * 60 * 1000), "cleanup.policy": "delete"}
-    compacted = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.2", "segment.ms": "3600000"}
+    compacted = {
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "0.2",
+        "segment.ms": "3600000",
+        # A worker that comes back within a week still meets the tombstones of what it knew: no timer rises again.
+        "delete.retention.ms": str(7 * 86_400_000),
+    }
     named: list[tuple[str, Mapping[str, str]]] = [
         *((events(lane), {**kept, "message.timestamp.type": "LogAppendTime"}) for lane in LANES),
         *((notifications(lane), kept) for lane in LANES),

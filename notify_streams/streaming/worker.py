@@ -20,7 +20,7 @@ from notify_streams.streaming.settle import leave
 log = logging.getLogger(__name__)
 Prepare = Callable[[Settings, int, health.Health], Awaitable[App]]
 EX_FAILED, EX_USAGE = 1, 2
-STOP_S = 12.0
+STOP_S = 25.0  # a call to a provider that is under way may take 20
 
 
 def run(settings: Settings, role: str, instance: int, prepare: Prepare) -> int:

@@ -360,4 +360,4 @@ async def test_metrics_are_for_operators(bench: Bench) -> None:
     await post(bench, an_event(), **bench.key())
     assert (await bench.json("GET", "/metrics", headers=bench.user("ann")))[0] == 403
     async with bench.client.get("/metrics", headers=bench.key("operator")) as response:
-        assert 'notify_events_total{outcome="accepted"}' in await response.text()
+        assert 'notify_events_total{outcome="published"}' in await response.text()
