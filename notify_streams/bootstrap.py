@@ -176,7 +176,7 @@ async def _gateway(settings: Settings) -> None:
             inbox=await patiently(
                 "cassandra", lambda: CassandraInbox.open(session, kept=_days(settings.retention.inbox))
             ),
-            redis=redis.client,
+            redis=redis,
             status=fold,
             explain=explain,
         )

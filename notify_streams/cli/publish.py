@@ -60,9 +60,10 @@ class _Summary(msgspec.Struct):
 @click.option("--lane", type=click.Choice(LANES), default="normal", show_default=True, help="With --raw: the lane.")
 @click.option("--rate", type=click.IntRange(1), help="At most so many events a second.")
 @click.option("--dry-run", is_flag=True, help="Check the lines, send nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask first. On a terminal it does, once it knows how many they are.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
 def publish(
-    file: BinaryIO, strict: bool, raw: bool, lane: Lane, rate: int | None, dry_run: bool, as_json: bool
+    file: BinaryIO, strict: bool, raw: bool, lane: Lane, rate: int | None, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Publish a FILE (or - for standard input) of one CloudEvent a line. Exit code 1 if a line was bad."""
     from notify_streams import bootstrap
@@ -76,10 +77,19 @@ def publish(
         if strict and bad:
             _report(bad)
             raise click.ClickException(f"nothing was sent: {len(bad)} bad lines")
+        if sys.stdin.isatty() and not (yes or dry_run):
+            _ask(kept, bad, settings.kafka.bootstrap)
         lines, total = iter(kept), len(kept)
     summary = asyncio.run(_send(settings, lines, total, rate, dry_run))
     _show(summary, as_json=as_json, dry_run=dry_run)
     sys.exit(1 if summary.bad_lines else 0)
+
+
+def _ask(kept: list[_Line | _Bad], bad: list[_Bad], broker: str) -> None:
+    """The plan, and whether to go on; leaves with 1 if not."""
+    made = sum(line.notifications for line in kept if isinstance(line, _Line))
+    plan = f"{len(kept) - len(bad):,} events to {broker}" + (f", for {made:,} notifications" if made else "")
+    click.confirm(f"{plan}; {len(bad):,} bad lines are left out. Publish?", abort=True, err=True)
 
 
 def _raw(file: BinaryIO, lane: Lane) -> Iterator[_Line | _Bad]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import msgspec
 from aiohttp import web
-from redis.asyncio import Redis
 
 from notify_streams.domain.accept import Limits
 from notify_streams.gateway import openapi
@@ -30,6 +29,7 @@ from notify_streams.gateway.rates import Rates
 from notify_streams.gateway.results import KafkaResults, Results
 from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Settings, seconds
+from notify_streams.stores.redis import Expendable
 from schemas.catalogue import Catalogue
 
 log = logging.getLogger(__name__)
@@ -58,13 +58,13 @@ def build(
     catalogue: Catalogue,
     records: RecordStore,
     inbox: InboxStore,
-    redis: Redis,
+    redis: Expendable,
     status: Told,
     explain: Told,
 ) -> web.Application:
     """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError."""
     auth = auth_of(settings)
-    pipelined = Pipelined(redis, settings.redis)
+    pipelined = Pipelined(redis)
     floors = Floors()
     publisher = KafkaPublisher(settings)
     results = KafkaResults(settings.kafka, floors.heard)

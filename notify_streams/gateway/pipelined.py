@@ -1,17 +1,15 @@
-"""Redis as the gateway uses it: one round trip for all that is asked meanwhile, and briefly left alone when away."""
+"""Redis as the gateway uses it: one round trip for all that is asked meanwhile."""
 
 import asyncio
 from collections.abc import Sequence
-from time import monotonic
+from functools import partial
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from notify_streams import metrics, settings
+from notify_streams import metrics
 from notify_streams.ports import Unavailable
-
-_REST_S = 1.0
+from notify_streams.stores.redis import Expendable
 
 Command = tuple[bytes, ...]
 Asked = tuple[tuple[Command, ...], asyncio.Future[list[Any]]]
@@ -23,18 +21,16 @@ class Pipelined:
     Alone a command would cost each of them 150 µs and a socket, in the client's own pipeline 23 µs; so it is 8.
     """
 
-    def __init__(self, client: Redis, redis: settings.Redis) -> None:
-        self._client = client
-        self._timeout_s = settings.seconds(redis.timeout)
-        self._rests_until = 0.0
+    def __init__(self, redis: Expendable) -> None:
+        self._redis = redis
         self._asked: list[Asked] = []
         self._flushing: asyncio.Task[None] | None = None
 
     async def ask(self, *commands: Command) -> list[Any]:
         """The answers, in order. Raises Unavailable, also at once for a second after Redis did not answer."""
-        if monotonic() < self._rests_until:
+        if self._redis.away:
             metrics.BYPASSED.labels("redis").inc()
-            raise Unavailable("Redis did not answer a moment ago")
+            raise Unavailable("redis did not answer a moment ago")
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._asked.append((commands, future))
         if self._flushing is None or self._flushing.done():
@@ -45,26 +41,25 @@ class Pipelined:
         while self._asked:
             asked, self._asked = self._asked, []
             try:
-                async with asyncio.timeout(self._timeout_s):
-                    answers = await self._exchange([c for commands, _ in asked for c in commands])
-            except (RedisError, OSError, TimeoutError) as error:
-                self._rests_until = monotonic() + _REST_S
+                answers = await self._redis.call(partial(_exchange, [c for commands, _ in asked for c in commands]))
+            except Unavailable as error:
                 _fail(asked, error)
             else:
                 _answer(asked, answers)
 
-    async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
-        """One write, then all answers; a connection on which that broke off is not used again."""
-        pool = self._client.connection_pool
-        connection = await pool.get_connection()  # type: ignore[no-untyped-call]
-        try:
-            await connection.send_packed_command([b"".join(map(_packed, commands))])
-            return [await connection.read_response() for _ in commands]
-        except BaseException:
-            await connection.disconnect(nowait=True)
-            raise
-        finally:
-            await pool.release(connection)
+
+async def _exchange(commands: Sequence[Command], client: Redis) -> list[Any]:
+    """One write, then all answers; a connection on which that broke off is not used again."""
+    pool = client.connection_pool
+    connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+    try:
+        await connection.send_packed_command([b"".join(map(_packed, commands))])
+        return [await connection.read_response() for _ in commands]
+    except BaseException:
+        await connection.disconnect(nowait=True)
+        raise
+    finally:
+        await pool.release(connection)
 
 
 def _packed(command: Command) -> bytes:
@@ -81,7 +76,7 @@ def _answer(asked: Sequence[Asked], answers: list[Any]) -> None:
         start = end
 
 
-def _fail(asked: Sequence[Asked], error: Exception) -> None:
+def _fail(asked: Sequence[Asked], error: Unavailable) -> None:
     for _, future in asked:
         if not future.done():
-            future.set_exception(Unavailable(f"Redis does not answer: {error!r}"))
+            future.set_exception(Unavailable(*error.args))

@@ -85,6 +85,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     response.headers["X-Request-ID"] = request_id
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Server"] = "notify"  # not which versions of what
     _log(request, response.status, perf_counter() - started)
     return response
 

@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from redis.asyncio import Redis
 
 from notify_streams import settings
 from notify_streams.domain.commands import carry_out
@@ -24,6 +23,7 @@ from notify_streams.gateway.app import build, serve
 from notify_streams.gateway.keys import Key
 from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Auth, Gateway, Settings
+from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
 from schemas.codec import encode
 from schemas.commands import decode_command
@@ -58,7 +58,7 @@ def _free_port() -> int:
 
 @asynccontextmanager
 async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
-    store, client = Store(), Redis.from_url(known.redis.url)
+    store, client = Store(), Expendable(known.redis)
     yield build(
         known,
         catalogue=CATALOGUE,
@@ -68,7 +68,7 @@ async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
         status=fold,
         explain=fold,
     )
-    await client.aclose()
+    await client.close()
 
 
 @asynccontextmanager

@@ -58,21 +58,21 @@ async def test_it_serves_shows_and_stops(environment: dict[str, str]) -> None:
     url, headers = f"http://127.0.0.1:{environment['NOTIFY_GATEWAY__PORT']}", {"Authorization": f"Bearer {secret}"}
     async with aiohttp.ClientSession(url, headers=headers) as session:
         await _ready(session)
-        event = an_event(data={"recipients": ["ann"], "payload": {"order": "1", "total": "9 EUR"}})
+        event = an_event(data={"recipients": ["pia"], "payload": {"order": "1", "total": "9 EUR"}})
         async with session.post("/v1/events", json=event) as response:
             assert response.status == 202, await response.text()
             id_ = (await response.json())["notifications"][0]["notification_id"]
         async with session.get(f"/v1/notifications/{id_}") as response:
             assert (response.status, (await response.json())["state"]) == (200, "accepted")
-        async with session.get("/v1/users/ann/inbox") as response:
+        async with session.get("/v1/users/pia/inbox") as response:
             assert (response.status, await response.json()) == (200, {"items": [], "next": None})
-        async with session.get("/v1/users/ann/preferences") as response:
+        async with session.get("/v1/users/pia/preferences") as response:
             assert (response.status, response.headers["ETag"]) == (200, '"0"')
         over_http = await shell(
-            environment, "send", "order.confirmed", "--to", "ann", "--payload", '{"order":"1","total":"9 EUR"}',
+            environment, "send", "order.confirmed", "--to", "pia", "--payload", '{"order":"1","total":"9 EUR"}',
             "--url", url, "--key", secret,
         )  # fmt: skip
-        assert '"user_id": "ann"' in over_http
+        assert '"user_id": "pia"' in over_http
     process.send_signal(signal.SIGTERM)
     _, errors = await asyncio.wait_for(process.communicate(), 20)
     assert process.returncode == 0, errors.decode()

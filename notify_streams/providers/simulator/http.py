@@ -72,7 +72,7 @@ class _Served:
 
     async def entries(self, request: web.Request) -> web.Response:
         since = request.query.get("since", "0")
-        if not since.isdigit():
+        if not (since.isascii() and since.isdigit() and len(since) <= 18):
             return _problem("since: expected the number that an earlier answer gave as next")
         entries, position = self._log.since(int(since))
         return _json({"entries": entries, "next": position})
