@@ -19,12 +19,15 @@ def topics() -> None:
 
 @topics.command()
 def create() -> None:
-    """Make the topics that are missing; existing ones stay as they are."""
+    """Make the topics that are missing, and give the others the settings of this version. May be repeated."""
     from notify_streams.streaming import topics as known
 
     kafka = load().kafka
-    made = _answered(known.create(kafka, known.all_topics(kafka)))
-    click.echo(f"{len(made)} topics made, {len(known.all_topics(kafka)) - len(made)} were there")
+    wanted = known.all_topics(kafka)
+    made = _answered(known.create(kafka, wanted))
+    click.echo(f"{len(made)} topics made, {len(wanted) - len(made)} were there")
+    for name in _answered(known.align(kafka, wanted)):
+        click.echo(f"changed the settings of {name}")
 
 
 @topics.command()

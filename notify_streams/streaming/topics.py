@@ -35,6 +35,9 @@ def deliveries(channel: Channel, lane: Lane) -> str:
     return f"deliveries.{channel}.{lane}"
 
 
+_SET_HERE = 1  # ConfigSource.DYNAMIC_TOPIC_CONFIG of the protocol
+
+
 class Topic(msgspec.Struct, frozen=True):
     """A topic's name without prefix, and its settings on the broker."""
 
@@ -91,6 +94,32 @@ async def create(kafka: Kafka, topics: Iterable[Topic]) -> list[str]:
         await admin.close()
 
 
+async def align(kafka: Kafka, topics: Iterable[Topic]) -> list[str]:
+    """Give those that exist the settings of this version; their full names where something differed. What an operator
+    has set besides stays. Raises Unavailable.
+    """
+    admin = await _connected(kafka)
+    try:
+        known = set(await admin.list_topics())
+        wanted = {kafka.prefix + t.name: t.config for t in topics if kafka.prefix + t.name in known}
+        found = await _configs(admin, list(wanted))
+        changed = {
+            name: {**(await _own_configs(admin, name)), **config}
+            for name, config in wanted.items()
+            if any(found[name].get(key) != value for key, value in config.items())
+        }
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name, config) for name, config in changed.items()]
+        for answer in await admin.alter_configs(resources) if resources else []:
+            for code, words, _, name in answer.resources:
+                if code:
+                    raise Unavailable(f"the broker did not change {name}: {for_code(code).__name__} {words or ''}")
+        return sorted(changed)
+    except KafkaError as error:
+        raise Unavailable(f"changing topics: {error!r}") from error
+    finally:
+        await admin.close()
+
+
 async def _until_known(admin: AIOKafkaAdminClient, names: list[str]) -> None:
     """A broker answers before it knows its new topics: a worker that starts at once would find them missing."""
     for _ in range(100):
@@ -131,6 +160,12 @@ async def _configs(admin: AIOKafkaAdminClient, names: list[str]) -> dict[str, di
         for answer in answers
         for resource in answer.resources
     }
+
+
+async def _own_configs(admin: AIOKafkaAdminClient, name: str) -> dict[str, str]:
+    """What was set for this topic, rather than taken from the broker's defaults."""
+    [answer] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name)])
+    return {entry[0]: entry[1] for resource in answer.resources for entry in resource[4] if entry[3] == _SET_HERE}
 
 
 async def _connected(kafka: Kafka) -> AIOKafkaAdminClient:

@@ -33,6 +33,19 @@ async def test_another_setting_is_named_with_what_it_is_and_what_it_should_be(br
     assert faults == [f"{name}: retention.ms is 1000, wanted 2000", f"{name}: cleanup.policy is delete, wanted compact"]
 
 
+async def test_topics_of_an_earlier_version_get_todays_settings_and_keep_what_an_operator_has_set(
+    broker: Kafka,
+) -> None:
+    earlier = Topic("in", {"retention.ms": "1000", "segment.bytes": "1048576"})
+    await topics.create(broker.config, [earlier])
+    today = [Topic("in", {"retention.ms": "2000", "cleanup.policy": "compact"})]
+
+    assert await topics.align(broker.config, today) == [f"{broker.config.prefix}in"]
+    assert await topics.check(broker.config, today) == []
+    assert await topics.check(broker.config, [Topic("in", {"segment.bytes": "1048576"})]) == []
+    assert await topics.align(broker.config, today) == []
+
+
 async def test_a_missing_topic_is_named(broker: Kafka) -> None:
     assert await topics.check(broker.config, [Topic("nowhere", {})]) == [
         f"{broker.config.prefix}nowhere does not exist"
