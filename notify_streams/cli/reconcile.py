@@ -46,6 +46,8 @@ def reconcile(since: str, until: int | None, grace: int, sample: float, watch: b
             raise click.UsageError("--watch wants --since as a duration, and no --until")
         _watch(config, since, grace, sample, every, as_json)
     end = now_ms() if until is None else until
+    if start >= end:
+        raise click.UsageError("--since has to lie before --until")
     try:
         account = answered(run(config, since=start, until=end, grace_ms=grace, sample=sample, shown=not as_json))
     except TooMany as error:
@@ -60,7 +62,12 @@ async def run(
     """One account by the settings; `shown` draws progress on a terminal. Raises Unavailable."""
     catalogue, limits = bootstrap.catalogue(config), bootstrap.limits(config)
     console = Console(stderr=True)
-    columns = (TextColumn("reading events"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:,.0f}/s"))
+    columns = (
+        TextColumn("reading events"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f}/s"),
+    )
     async with opened(config) as records:
         with Progress(
             *columns, TimeRemainingColumn(), console=console, disable=not (shown and console.is_terminal)
