@@ -45,13 +45,10 @@ class Ingest:
         if message.value is None:
             EVENTS.labels(outcome="tombstone").inc()
             return
-        fault = _why_no_key(message.key)
-        if fault is not None:
-            self._reject(event, "invalid_key", fault, outgoing)
-            return
         headers = dict(message.headers or {})
         record = Record(
             value=message.value,
+            key=message.key,
             headers=headers,
             lane=lane,
             accepted_at=round(message.timestamp * 1000),
@@ -71,14 +68,6 @@ class Ingest:
     def _reject(self, event: EventT[bytes], code: str, words: str, outgoing: Outgoing) -> None:
         EVENTS.labels(outcome="rejected").inc()
         self.dead.keep(event, code, words, outgoing, now=self.clock())
-
-
-def _why_no_key(key: bytes | None) -> str | None:
-    try:
-        (key or b"").decode()
-    except UnicodeDecodeError as error:
-        return f"key: not UTF-8 at byte {error.start}"
-    return None
 
 
 def register(ingest: Ingest, *, lane: Lane) -> AgentT[bytes]:

@@ -4,7 +4,7 @@ import msgspec
 
 from schemas.notifications import NotificationV1
 from schemas.profiles import Endpoint, QuietHours
-from schemas.words import Channel, Reason
+from schemas.words import Channel, Millis, Reason
 
 
 class Deliver(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="deliver", tag_field="verdict"):
@@ -12,14 +12,14 @@ class Deliver(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
 
     channel: Channel
     endpoint_ids: tuple[str, ...]
-    hold_from: int | None = None
+    hold_from: Millis | None = None
 
 
 class Defer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="defer", tag_field="verdict"):
     """Decide this channel again at `until` (ms)."""
 
     channel: Channel
-    until: int
+    until: Millis
     reason: Reason
 
 
@@ -71,7 +71,7 @@ class DecisionV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     notification: NotificationV1
     profile: ProfileSlice
     state: StateSlice
-    now: int
+    now: Millis
     catalogue: str
     tzdata: str
     verdicts: tuple[Verdict, ...]

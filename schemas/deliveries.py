@@ -3,7 +3,7 @@
 import msgspec
 
 from schemas.content import Content, Sealed
-from schemas.words import Channel, Lane
+from schemas.words import Channel, Lane, Millis
 
 
 class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="delivery.v1", tag_field="schema"):
@@ -19,15 +19,15 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     type: str
     channel: Channel
     endpoint_id: str
-    accepted_at: int
-    expires_at: int
-    decided_at: int
+    accepted_at: Millis
+    expires_at: Millis
+    decided_at: Millis
     lane: Lane = "normal"
     attempt: int = 1
     revision: int = 0
     profile_version: int = 0
-    hold_from: int | None = None
-    due_at: int | None = None
+    hold_from: Millis | None = None
+    due_at: Millis | None = None
     source: str = ""
     tenant: str = ""
     locale: str | None = None

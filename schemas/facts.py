@@ -4,6 +4,7 @@ import msgspec
 
 from schemas.decisions import DecisionV1
 from schemas.outcomes import OutcomeV1
+from schemas.words import Millis, Sequence
 
 
 class InboxFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -11,8 +12,8 @@ class InboxFact(msgspec.Struct, frozen=True, kw_only=True):
 
     notification_id: str
     delivery_id: str
-    sequence: int
-    at: int
+    sequence: Sequence
+    at: Millis
 
 
 Fact = DecisionV1 | OutcomeV1 | InboxFact

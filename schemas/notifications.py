@@ -3,7 +3,7 @@
 import msgspec
 
 from schemas.content import Content, Sealed
-from schemas.words import Channel, Lane
+from schemas.words import Channel, Lane, Millis
 
 
 class NotificationV1(
@@ -21,17 +21,17 @@ class NotificationV1(
     type: str
     source: str
     event_id: str
-    accepted_at: int
-    expires_at: int
+    accepted_at: Millis
+    expires_at: Millis
     origin: str = ""
     lane: Lane = "normal"
     channels: tuple[Channel, ...] = ()
     excluded: tuple[Channel, ...] = ()
     revision: int = 0
     tenant: str = ""
-    send_at: int | None = None
-    due_at: int | None = None
-    event_time: int | None = None
+    send_at: Millis | None = None
+    due_at: Millis | None = None
+    event_time: Millis | None = None
     dedupe_key: str | None = None
     collapse_key: str | None = None
     aggregation_key: str | None = None

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from schemas.words import Channel, Lane, Reason
+from schemas.words import Channel, Lane, Millis, Reason, Sequence
 
 OutcomeState = Literal["sent", "failed", "expired", "suppressed", "cancelled", "retrying", "unknown"]
 
@@ -24,15 +24,15 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
     channel: Channel
     endpoint_id: str
     state: OutcomeState
-    at: int
+    at: Millis
     attempt: int = 0
     lane: Lane = "normal"
     provider: str = ""
     provider_message_id: str | None = None
     reason: Reason | None = None
     detail: str = ""
-    next_at: int | None = None
-    accepted_at: int = 0
+    next_at: Millis | None = None
+    accepted_at: Millis = 0
     tenant: str = ""
     broadcast_id: str | None = None
     replay: str | None = None
@@ -45,7 +45,7 @@ class InboxWrite(msgspec.Struct, frozen=True, array_like=True):
 
     notification_id: str
     delivery_id: str
-    sequence: int
+    sequence: Sequence
 
 
 class InboxOutcomesV1(
@@ -53,7 +53,7 @@ class InboxOutcomesV1(
 ):
     """Published on `notify.outcomes`: all items that one batch wrote on one partition. `at` in ms."""
 
-    at: int
+    at: Millis
     written: tuple[InboxWrite, ...]
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.words import Lane
+from schemas.words import Lane, Millis
 
 
 class PutTimerV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="put-timer.v1", tag_field="schema"):
@@ -12,7 +12,7 @@ class PutTimerV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     """
 
     timer_id: str
-    due_at: int
+    due_at: Millis
     revision: int
     target: str
     payload: msgspec.Raw
@@ -25,7 +25,7 @@ class MoveTimerV1(
     """Another due time for a timer, and where given another payload. Nothing happens when there is no such timer."""
 
     timer_id: str
-    due_at: int
+    due_at: Millis
     revision: int
     payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 

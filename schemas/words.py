@@ -1,10 +1,16 @@
 """The words that must not be misspelt: channels, lanes, states, reasons."""
 
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+import msgspec
 
 Channel = Literal["inapp", "email", "push", "sms", "webhook"]
 Lane = Literal["high", "normal", "low"]
+
+MAX_MS = 253_402_300_799_999  # the last millisecond of the year 9999: what calendars and databases can hold
+Millis = Annotated[int, msgspec.Meta(ge=0, le=MAX_MS)]  # an instant, since the epoch, UTC
+Sequence = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 LANES: tuple[Lane, ...] = get_args(Lane)  # in order of precedence, high first

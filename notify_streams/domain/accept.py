@@ -16,9 +16,10 @@ from schemas.catalogue import Catalogue, NotificationType
 from schemas.content import Content
 from schemas.events import CloudEvent, EventData
 from schemas.notifications import NotificationV1
-from schemas.words import LANE_BYTES, LANES, Channel, Lane
+from schemas.words import LANE_BYTES, LANES, MAX_MS, Channel, Lane
 
 STRUCTURED = "application/cloudevents"
+MOST_AHEAD_MS = 366 * 86_400_000
 TENANT_HEADER = "notify-tenant"  # set by the gateway: the tenant of the producer's key
 TRACE_HEADER = "traceparent"
 _BOM = b"\xef\xbb\xbf"
@@ -39,6 +40,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     value: bytes
+    key: bytes | None = None
     headers: Mapping[str, bytes | None] = {}
     lane: Lane
     accepted_at: int
@@ -91,7 +93,9 @@ def accept(
     `tenants` by globs of sources, the first that matches; they overrule the record's: anybody may set a header.
     """
     try:
+        _check_place(record)
         event, size = parse(record.value, record.headers, limits)
+        _check_send_at(event, record)
         type_ = _type_of(event, catalogue)
         users = _recipients(event, size, limits)
         payload = _payload(event, limits)
@@ -128,14 +132,30 @@ def parse(value: bytes, headers: Mapping[str, bytes | None], limits: Limits) -> 
         raise _not_json(value, "$", error) from None
 
 
+def _check_place(record: Record) -> None:
+    """The parts of a record that are no event: its key is text, its append time is one that a calendar has."""
+    try:
+        (record.key or b"").decode()
+    except UnicodeDecodeError as error:
+        raise _Refusal("key", f"not UTF-8 at byte {error.start}", "invalid_key") from None
+    if not 0 <= record.accepted_at <= MAX_MS:
+        raise _Refusal("timestamp", f"{record.accepted_at} is no instant in ms since the epoch", "invalid_timestamp")
+
+
+def _check_send_at(event: CloudEvent, record: Record) -> None:
+    send_at = milliseconds(event.data.send_at)
+    if send_at is not None and send_at > record.accepted_at + MOST_AHEAD_MS:
+        raise _Refusal("$.data.send_at", "more than 366 days ahead")
+
+
 def lowest(*lanes: Lane | None) -> Lane:
     """The slowest of the lanes named."""
     return LANES[max(LANE_BYTES[lane] for lane in lanes if lane is not None)]
 
 
 def milliseconds(instant: datetime | None) -> int | None:
-    """Since the epoch."""
-    return None if instant is None else round(instant.timestamp() * 1000)
+    """Since the epoch; what lies outside of 1970 to 9999 is taken for the nearest of them."""
+    return None if instant is None else min(MAX_MS, max(0, round(instant.timestamp() * 1000)))
 
 
 def _binary(value: bytes, headers: Mapping[str, bytes]) -> CloudEvent:
@@ -219,7 +239,7 @@ def _notifications(
     record: Record, event: CloudEvent, type_: NotificationType, lane: Lane, users: tuple[str, ...]
 ) -> list[NotificationV1]:
     data, send_at = event.data, milliseconds(event.data.send_at)
-    by_ttl = max(record.accepted_at, send_at or 0) + type_.ttl_ms
+    by_ttl = min(MAX_MS, max(record.accepted_at, send_at or 0) + type_.ttl_ms)
     asked = milliseconds(data.expires_at)
     traceparent = _traceparent(event, record.headers)
     content = Content(payload=data.payload, actor=data.actor, object=data.object)

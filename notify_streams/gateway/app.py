@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -34,6 +35,7 @@ from schemas.catalogue import Catalogue
 
 log = logging.getLogger(__name__)
 _SHUTDOWN_S = 10.0
+_PLACE = re.compile(r"\{(\w+)\}")  # aiohttp's own places take no braces, and a user id may have some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +115,10 @@ def application(settings: Settings, parts: Parts) -> web.Application:
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
     for route in (*routes, openapi.described(routes)):
-        app.router.add_route(route.method, route.path, route.handler)
+        path = _PLACE.sub(r"{\1:[^/]+}", route.path)
+        app.router.add_route(route.method, path, route.handler)
         if route.method == "GET":
-            app.router.add_route("HEAD", route.path, route.handler)
+            app.router.add_route("HEAD", path, route.handler)
     return app
 
 

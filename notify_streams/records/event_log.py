@@ -96,6 +96,7 @@ def _logged(record: "ConsumerRecord[bytes, bytes]", lane: Lane) -> Logged:
     return Logged(
         Record(
             value=record.value or b"",
+            key=record.key,
             headers=dict(record.headers),
             lane=lane,
             accepted_at=record.timestamp,
