@@ -13,9 +13,9 @@ def names(count: int) -> set[str]:
 
 
 async def test_what_was_buffered_before_a_rebalance_comes_again_after_it(broker: Kafka) -> None:
-    """A member joins while 300 records wait behind one that takes long; then all of them are killed."""
+    """A member joins while 1,500 records wait behind one that takes long; then all of them are killed."""
     await broker.make("in")
-    await broker.fill("in", [*numbered(300), *((1, "v", f"b{number}") for number in range(300))])
+    await broker.fill("in", [*numbered(1500), *((1, "v", f"b{number}") for number in range(1500))])
     first = await broker.start("echo", instance=0, limit=5, pause_s=0.05)
     await broker.until(lambda: first.values.total() > 20)
 
@@ -26,7 +26,7 @@ async def test_what_was_buffered_before_a_rebalance_comes_again_after_it(broker:
 
     last = await asyncio.gather(*(broker.start("echo", instance=number) for number in (0, 1)))
     await broker.caught_up()
-    assert set(handled(first, second, *last)) == names(300) | {f"b{number}" for number in range(300)}
+    assert set(handled(first, second, *last)) == names(1500) | {f"b{number}" for number in range(1500)}
 
 
 async def test_stock_loses_the_event_whose_agent_raises_and_what_it_took_with_it(broker: Kafka) -> None:

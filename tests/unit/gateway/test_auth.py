@@ -13,7 +13,7 @@ from notify_streams.gateway.rates import Rates
 from notify_streams.gateway.tokens import Tokens
 from notify_streams.settings import Auth, Gateway, Settings, SettingsError
 
-SOON = datetime.now(UTC) + timedelta(minutes=5)
+SOON = datetime.now(UTC) + timedelta(days=1)
 SECRET = "a secret of at least thirty-two bytes"
 
 
