@@ -20,7 +20,9 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.lanes import GATHER_S
 from notify_streams.streaming.outgoing import Outgoing
+from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.settle import persistently, settled
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
@@ -31,7 +33,7 @@ from tables.by_event import StoreFailed
 from tables.inbox_state import InboxStates
 
 log = logging.getLogger(__name__)
-BATCH = 300
+BATCH = 1000
 ROLE = "inbox"
 
 
@@ -60,11 +62,13 @@ class Inbox:
         renderer: Renderer,
         catalogue: Catalogue,
         dead: DeadLetters,
+        rest: Rest,
         *,
         clock: Clock = wall_clock,
     ) -> None:
         self.app, self.states, self.store, self.tail = app, states, store, tail
-        self.renderer, self.catalogue, self.dead, self.clock = renderer, catalogue, dead, clock
+        self.renderer, self.catalogue, self.dead = renderer, catalogue, dead
+        self.rest, self.clock = rest, clock
 
     def take(self, event: EventT[bytes], writes: Writes, outgoing: Outgoing) -> None:
         """Give one delivery its place; no await. What cannot be shown ends here with its outcome."""
@@ -138,7 +142,7 @@ def register(inbox: Inbox, *, lane: Lane) -> AgentT[bytes]:
 
     @app.agent(topic(app, topics.deliveries("inapp", lane)), name=f"{ROLE}.{lane}")
     async def deliver(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
+        async for events in batches(stream, BATCH, GATHER_S[lane]):
             writes = Writes()
             with seconds.time():
                 async with settled(app, inbox.states) as outgoing:
@@ -156,6 +160,7 @@ def register(inbox: Inbox, *, lane: Lane) -> AgentT[bytes]:
                     for partition, written in writes.written.items():
                         record = InboxOutcomesV1(at=clock(), written=tuple(written))
                         outgoing.add(topics.OUTCOMES, partition, b"", encode(record))
+            inbox.rest.hold(events)
             inbox.count(writes)
             records.inc(len(events))
             age.set(clock() / 1000 - events[0].message.timestamp)

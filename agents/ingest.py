@@ -11,6 +11,7 @@ from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.lanes import GATHER_S
 from notify_streams.streaming.outgoing import Outgoing, TooLarge
 from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.settle import settled
@@ -81,7 +82,7 @@ def register(ingest: Ingest, *, lane: Lane) -> AgentT[bytes]:
 
     @app.agent(topic(app, topics.events(lane)), name=f"{ROLE}.{lane}")
     async def take(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
+        async for events in batches(stream, BATCH, GATHER_S[lane]):
             with seconds.time():
                 async with settled(app) as outgoing:
                     for event in events:

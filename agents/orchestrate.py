@@ -16,6 +16,7 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.lanes import GATHER_S
 from notify_streams.streaming.outgoing import Outgoing
 from notify_streams.streaming.settle import Pipeline
 from schemas.catalogue import Catalogue
@@ -127,7 +128,7 @@ def register(orchestrator: Orchestrator, *, lane: Lane) -> AgentT[bytes]:
 
     @app.agent(topic(app, topics.notifications(lane)), name=f"{ROLE}.{lane}")
     async def orchestrate(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
+        async for events in batches(stream, BATCH, GATHER_S[lane]):
             with seconds.time():
                 async with pipeline.settled(events) as outgoing:
                     orchestrator.announce(outgoing)

@@ -15,13 +15,15 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.lanes import FACTS_S
+from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.settle import persistently, settled
 from schemas.decisions import CatalogueV1, decode_decision
 from schemas.facts import Fact, InboxFact
 from schemas.outcomes import InboxOutcomesV1, decode_outcome
 from schemas.profiles import ProfileV1, decode_profile
 
-BATCH = 300
+BATCH = 1000
 ROLE = "recorder"
 
 
@@ -36,8 +38,8 @@ class Kept(msgspec.Struct):
 class Recorder:
     """What the three agents share."""
 
-    def __init__(self, app: App, records: Records, dead: DeadLetters, *, clock: Clock = wall_clock) -> None:
-        self.app, self.records, self.dead, self.clock = app, records, dead, clock
+    def __init__(self, app: App, records: Records, dead: DeadLetters, rest: Rest, *, clock: Clock = wall_clock) -> None:
+        self.app, self.records, self.dead, self.rest, self.clock = app, records, dead, rest, clock
 
     def decision(self, event: EventT[bytes], kept: Kept) -> None:
         """A decision, or the catalogue that decisions name by its hash."""
@@ -90,7 +92,7 @@ def _agent(recorder: Recorder, name: str, take: Callable[[EventT[bytes], Kept], 
 
     @app.agent(topic(app, name), name=f"{ROLE}.{name}")
     async def record(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
+        async for events in batches(stream, BATCH, FACTS_S):
             kept = Kept()
             with seconds.time():
                 async with settled(app) as outgoing:
@@ -101,6 +103,7 @@ def _agent(recorder: Recorder, name: str, take: Callable[[EventT[bytes], Kept], 
                         except Exception as error:  # noqa: BLE001  the fault is in the record, or in our code for it
                             dead.bury(event, error, outgoing, now=clock())
                     await persistently(partial(recorder.keep, kept))
+            recorder.rest.hold(events)
             records.inc(len(events))
             age.set(clock() / 1000 - events[0].message.timestamp)
 

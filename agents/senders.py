@@ -18,6 +18,7 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
+from notify_streams.streaming.lanes import GATHER_S
 from notify_streams.streaming.outgoing import Outgoing
 from notify_streams.streaming.settle import settled
 from schemas.codec import encode
@@ -39,7 +40,7 @@ def register(app: App, sender: Sender, dead: DeadLetters, *, channel: Channel, l
 
     @app.agent(topic(app, topics.deliveries(channel, lane)), name=f"{role}.{lane}")
     async def send(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
+        async for events in batches(stream, BATCH, GATHER_S[lane]):
             with seconds.time():
                 async with settled(app) as outgoing:
                     jobs = _jobs(events, dead, outgoing, sender.clock())

@@ -38,6 +38,7 @@ from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.health import Health
+from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.waiting import patiently
 from schemas.catalogue import Catalogue
 from schemas.words import LANES
@@ -111,6 +112,7 @@ async def inbox(settings: Settings, instance: int, health: Health) -> App:
         renderer,
         known,
         _dead_letters(settings, "inbox"),
+        await _rest(session),
     )
     for lane in LANES:
         inbox_agent.register(role, lane=lane)
@@ -156,7 +158,8 @@ async def recorder(settings: Settings, instance: int, health: Health) -> App:
     app = apps.build(settings, "recorder", instance=instance)
     app.closers.append(session.close)
     records = await patiently("cassandra", lambda: CassandraRecords.open(session))
-    recorder_agent.register(recorder_agent.Recorder(app, records, _dead_letters(settings, "recorder")))
+    dead, rest = _dead_letters(settings, "recorder"), await _rest(session)
+    recorder_agent.register(recorder_agent.Recorder(app, records, dead, rest))
     return app
 
 
@@ -211,6 +214,10 @@ def mail_provider(settings: Settings) -> MailProvider:
         if name == "smtp" and name in settings.providers:
             return SmtpProvider.of(settings.providers[name], channel, name=name)
     raise SettingsError(f"channels.email.providers: {list(channel.providers)} has none of: smtp")
+
+
+async def _rest(session: Session) -> Rest:
+    return Rest(session.incarnation, await patiently("cassandra", session.incarnation))
 
 
 async def _cassandra(settings: Settings, health: Health) -> Session:

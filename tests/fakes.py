@@ -14,12 +14,20 @@ from notify_streams.domain.rendered import RenderedEmail, RenderedInbox, Templat
 from notify_streams.ports import Claim, DeliveryKeys, Mail, Unavailable
 from notify_streams.streaming.app import App
 from notify_streams.streaming.outgoing import Headers, Outgoing, TooLarge
+from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.store import Options
 from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeV1
 from tests.builders import NOW
 
 PARTITIONS = 4
+
+
+async def _never_restarted() -> object:
+    return None
+
+
+NO_REST = Rest(_never_restarted, None)  # as on a cluster of several nodes
 
 
 class Clock:

@@ -11,6 +11,7 @@ from notify_streams.ports import InboxCounts, InboxItem, Unavailable
 from notify_streams.stores.redis import Expendable
 
 KEPT, KEPT_S = 100, 7 * 86400
+TRIMMED_EVERY = 16  # sequences: a tail holds up to that many more; each command costs as much as a row in Cassandra
 
 
 class LiveTail:
@@ -35,7 +36,7 @@ async def _write(client: Redis, items: Sequence[InboxItem], headers: Mapping[str
         frame = _frame(item, headers[item.user_id])
         pipe.zadd(tail_key(item.user_id), {frame: item.sequence})
         pipe.spublish(channel_of(item.user_id), frame)
-    for user in headers:
+    for user in {item.user_id for item in items if item.sequence % TRIMMED_EVERY == 1}:
         pipe.zremrangebyrank(tail_key(user), 0, -KEPT - 1)
         pipe.expire(tail_key(user), KEPT_S)
     await pipe.execute()

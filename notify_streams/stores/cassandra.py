@@ -52,6 +52,13 @@ class Session:
         answers: list[list[Any]] = await answered(self._session, queries)
         return answers
 
+    async def incarnation(self) -> object:
+        """What changes when the node is started again; None where there are several nodes. Raises Unavailable."""
+        if len(self._metadata.all_hosts()) > 1:
+            return None
+        [row] = await self.execute("SELECT gossip_generation FROM system.local")
+        return row.gossip_generation
+
     async def execute(self, cql: str) -> Any:
         """One statement that is not prepared: for schemas."""
         return await _in_thread(self._session.execute, cql)

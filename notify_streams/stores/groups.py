@@ -3,8 +3,8 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-ROWS = 40
-BYTES = 32 * 1024  # Cassandra refuses batches over 50 KiB unless told otherwise
+ROWS = 100
+BYTES = 45 * 1024  # Cassandra refuses batches over 50 KiB unless told otherwise
 T = TypeVar("T")
 
 

@@ -8,19 +8,20 @@ from faust.types import EventT, StreamT
 from notify_streams.streaming.intake import Batch
 
 
-async def batches(stream: StreamT[bytes], limit: int) -> AsyncIterator[list[EventT[bytes]]]:
+async def batches(stream: StreamT[bytes], limit: int, gather_s: float = 0.0) -> AsyncIterator[list[EventT[bytes]]]:
     """Yield lists of 1 to `limit` records of one agent's topic; each counts as done when the next is asked for.
 
-    Nothing waits for a batch to fill: under load it fills while the last one is worked on. (Faust's own
-    `take_events` polls fifty times a second when idle, and passes every event through a chain of coroutines.)
-    What was buffered before a rebalance is left alone: it is fetched again from the committed offset. Stock code
-    acknowledges it unseen. A list whose body raises or is cancelled is not acknowledged, nor is anything after it.
+    Nothing waits for a batch to fill, but for `gather_s` while records keep coming: under load it fills while the
+    last one is worked on. (Faust's own `take_events` polls fifty times a second when idle, and passes every event
+    through a chain of coroutines.) What was buffered before a rebalance is left alone: it is fetched again from the
+    committed offset. Stock code acknowledges it unseen. A list whose body raises or is cancelled is not acknowledged,
+    nor is anything after it.
     """
     consumer: Any = stream.app.consumer
     intake = consumer.intake(stream.channel)
     await stream.maybe_start()
     while not stream.should_stop:
-        batch: Batch = await intake.take(limit)
+        batch: Batch = await intake.take(limit, gather_s)
         try:
             yield cast("list[EventT[bytes]]", batch)
         except BaseException:  # the agent was cancelled, or raised and this generator is being closed

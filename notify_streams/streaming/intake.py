@@ -1,6 +1,8 @@
 """What has arrived for one agent and waits for it: whole fetches, handed over without a look at each record."""
 
 import asyncio
+import math
+import time
 from collections import deque
 from collections.abc import Callable, MutableMapping
 from typing import Any
@@ -10,7 +12,7 @@ from faust.types import TP
 from notify_streams.streaming.ledger import Ledger
 from notify_streams.streaming.records import Record
 
-_LOW = 0.4
+_LOW, _BUSY = 0.4, 4
 _UNIT_BYTES = 4096
 
 
@@ -56,6 +58,7 @@ class Intake:
         self._paused: set[TP] = set()
         self._waiting = 0  # in records, a large one counting as several: 4,096 of 256 KiB would be a gigabyte
         self._arrived = asyncio.Event()
+        self._clock, self._taken_at = time.monotonic, -math.inf
 
     def put(self, tp: TP, records: list[Any]) -> None:
         """One fetch of one partition, of at least one record."""
@@ -73,11 +76,17 @@ class Intake:
         self._waiting = 0
         self._paused.clear()
 
-    async def take(self, limit: int) -> Batch:
-        """Wait for records; 1 to `limit` of them."""
-        while not self._fetches:
-            self._arrived.clear()
-            await self._arrived.wait()
+    async def take(self, limit: int, gather_s: float = 0.0) -> Batch:
+        """Wait for records; 1 to `limit` of them.
+
+        While records keep coming, wait `gather_s` more for a batch that is not full: a batch costs several round
+        trips, whatever its length. What comes after a pause is not held up.
+        """
+        await self._some()
+        if self._waiting < limit and self._clock() - self._taken_at < _BUSY * gather_s:
+            await asyncio.sleep(gather_s)
+            await self._some()
+        self._taken_at = self._clock()
         batch = Batch()
         while self._fetches and len(batch) < limit:
             tp, records, size = self._fetches.popleft()
@@ -93,6 +102,11 @@ class Intake:
                 self._tell_room(tp)
             self._paused.clear()
         return batch
+
+    async def _some(self) -> None:
+        while not self._fetches:
+            self._arrived.clear()
+            await self._arrived.wait()
 
     def _ledger(self, tp: TP) -> Ledger:
         known = self._ledgers.get(tp)

@@ -32,6 +32,7 @@ from schemas.outcomes import InboxOutcomesV1, InboxWrite
 from schemas.profiles import ProfileV1
 from schemas.words import Reason, State
 from tests.facts import a_decision, an_id, an_outcome
+from tests.fakes import NO_REST
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ async def producer(known: Settings) -> AsyncIterator[AIOKafkaProducer]:
 async def recording(known: Settings, records: Records) -> AsyncIterator[None]:
     apps.data_directory(known, "recorder", 0).mkdir(parents=True)
     app = apps.build(known, "recorder")
-    recorder.register(recorder.Recorder(app, records, DeadLetters("recorder", 20)))
+    recorder.register(recorder.Recorder(app, records, DeadLetters("recorder", 20), NO_REST))
     await app.start()
     yield
     await app.stop()

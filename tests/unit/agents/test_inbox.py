@@ -17,7 +17,7 @@ from schemas.outcomes import OutcomeV1, decode_outcome
 from schemas.words import Reason
 from tables.inbox_state import InboxStates
 from tests.builders import DAY, NOW, a_catalogue, a_delivery, an_id
-from tests.fakes import Clock, Recording, Renderer, Table, an_app, arrived
+from tests.fakes import NO_REST, Clock, Recording, Renderer, Table, an_app, arrived
 
 KEPT = timedelta(days=90)
 
@@ -32,6 +32,7 @@ def inbox(state_table: Table, clock: Clock) -> Inbox:
         Renderer(["broken"]),
         a_catalogue(),
         DeadLetters("inbox", 20),
+        NO_REST,
         clock=clock,
     )
 
