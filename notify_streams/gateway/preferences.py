@@ -84,7 +84,7 @@ class PreferencesApi:
     async def patch(self, request: web.Request) -> web.Response:
         """200 once it governs what is accepted later."""
         user_id, caller = self.auth.about(request)
-        patch = await bodies.read(request, Preferences)
+        patch = await bodies.read(request, Preferences, known=Effective.__struct_fields__)
         command = PatchPreferencesV1(
             command_id=new_command_id(), if_match=if_match(request), by=by(caller), patch=patch
         )

@@ -148,6 +148,7 @@ async def test_a_mandatory_category_stays_on_and_the_answer_names_it(bench: Benc
         ({"categories": {"no-such": {"email": True}}}, 422, "/categories/no-such"),
         ({"quiet_hours": [{"start": "08:00", "end": "08:00"}]}, 422, "/quiet_hours/0/end"),
         ({"quiet_hours": [{"start": "8", "end": "09:00"}]}, 422, "/quiet_hours/0/start"),
+        ({"chanels": {"email": False}}, 422, "/chanels"),
         ([], 422, ""),
     ],
 )
