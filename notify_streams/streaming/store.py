@@ -18,7 +18,7 @@ _MIB = 1024 * 1024
 @functools.cache
 def _budget() -> tuple[rocksdict.Cache, rocksdict.WriteBufferManager]:
     """One of each per process."""
-    return rocksdict.Cache(32 * _MIB), rocksdict.WriteBufferManager(64 * _MIB, False)
+    return rocksdict.Cache(24 * _MIB), rocksdict.WriteBufferManager(32 * _MIB, False)
 
 
 def unlogged() -> Any:
@@ -42,12 +42,12 @@ class Options(stock.RocksDBOptions):
         return database
 
     def as_options(self) -> Any:
-        """Sizes in bytes; together at most 96 MiB for all tables of the process."""
+        """Sizes in bytes; together at most 56 MiB for all tables of the process."""
         cache, buffers = _budget()
         options = rocksdict.Options(raw_mode=True)
         options.create_if_missing(True)
         options.set_max_open_files(256)
-        options.set_write_buffer_size(8 * _MIB)
+        options.set_write_buffer_size(4 * _MIB)
         options.set_max_write_buffer_number(2)
         options.set_target_file_size_base(32 * _MIB)
         options.set_keep_log_file_num(2)
