@@ -9,10 +9,8 @@ a little later, and only if the node is still the same process; otherwise the ba
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import cast
 
-from notify_streams.ports import Unavailable
 from notify_streams.streaming.intake import Batch
 from notify_streams.streaming.settle import leave, persistently
 
@@ -43,8 +41,8 @@ class Rest:
             await asyncio.sleep(max(0.0, self._held[0][0] + self._rest_s - loop.time()))
             asked_at = loop.time()
             try:
-                incarnation = await persistently(partial(self._incarnation))
-            except Unavailable:
+                incarnation = await persistently(self._incarnation)
+            except Exception:  # noqa: BLE001  whatever it is: what is held may not be held for ever
                 leave("rest.unavailable")
             if incarnation != self._known:
                 leave("rest.restarted")
