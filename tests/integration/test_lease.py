@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,12 +22,13 @@ async def test_a_worker_that_was_replaced_while_it_stood_still_writes_nothing_mo
     (tmp_path / "unfenced").mkdir()
     unfenced = Kafka(config, tmp_path / "unfenced")
     try:
-        (found, code), (found_unfenced, _) = await asyncio.gather(
-            stop_and_wake(broker, fence=True), stop_and_wake(unfenced, fence=False)
-        )
+        async with asyncio.TaskGroup() as both:  # where one fails, the other ends before the test does
+            fenced = both.create_task(stop_and_wake(broker, fence=True))
+            without = both.create_task(stop_and_wake(unfenced, fence=False))
     finally:
         await unfenced.close()
 
+    (found, code), (found_unfenced, _) = fenced.result(), without.result()
     assert code == 75
     assert found == []
     assert found_unfenced != []
@@ -36,24 +38,31 @@ async def stop_and_wake(broker: Kafka, *, fence: bool) -> tuple[list[str], int |
     """What the changelog then holds that is older than what stands before it; how the woken worker ended."""
     await broker.make("in", "log", cleanup_policy="compact")
     ended = asyncio.Event()
-    producing = asyncio.ensure_future(flow(broker, ended))
-    woken, successor = await asyncio.gather(
-        *(broker.start("state", instance=number, pause_s=0.2, fence=fence, sign=True) for number in (0, 1))
-    )
-    await broker.until(lambda: woken.values.total() > 300 and successor.values.total() > 300)
-    woken.child.send(signal.SIGSTOP)
-    before = successor.journal[-1].at
-    await broker.until(lambda: {line.partition for line in successor.journal if line.at > before} == {0, 1}, within=60)
-    await asyncio.sleep(STOPPED_S - (successor.journal[-1].at - before))
+    async with asyncio.TaskGroup() as meanwhile:
+        meanwhile.create_task(flow(broker, ended))
+        woken, successor = await asyncio.gather(
+            *(broker.start("state", instance=number, pause_s=0.2, fence=fence, sign=True) for number in (0, 1))
+        )
+        await broker.until(lambda: woken.values.total() > 300 and successor.values.total() > 300)
+        woken.child.send(signal.SIGSTOP)
+        before = successor.journal[-1].at
+        await broker.until(
+            lambda: {line.partition for line in successor.journal if line.at > before} == {0, 1}, within=60
+        )
+        await asyncio.sleep(STOPPED_S - (successor.journal[-1].at - before))
 
-    written = len(await broker.read("log"))
-    woken.child.send(signal.SIGCONT)
-    await woken.child.wait(10)
-    ended.set()
-    await producing
-    log = await broker.read("log")
-    assert len(log) > written
-    return stale(log), woken.child.exit_code
+        written = len(await broker.read("log"))
+        woken.child.send(signal.SIGCONT)
+        await woken.child.wait(10)
+        # The fence may end the woken one before the successor's next write.
+        await broker.until_true(partial(is_written_on, broker, written))
+        ended.set()
+    return stale(await broker.read("log")), woken.child.exit_code
+
+
+async def is_written_on(broker: Kafka, beyond: int) -> bool:
+    """Whether the changelog has more records than these."""
+    return len(await broker.read("log")) > beyond
 
 
 async def flow(broker: Kafka, ended: asyncio.Event) -> None:
