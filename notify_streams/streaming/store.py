@@ -18,7 +18,7 @@ _MIB = 1024 * 1024
 @functools.cache
 def _budget() -> tuple[rocksdict.Cache, rocksdict.WriteBufferManager]:
     """One of each per process."""
-    return rocksdict.Cache(24 * _MIB), rocksdict.WriteBufferManager(32 * _MIB, False)
+    return rocksdict.Cache(16 * _MIB), rocksdict.WriteBufferManager(32 * _MIB, False)
 
 
 def unlogged() -> Any:
@@ -42,7 +42,7 @@ class Options(stock.RocksDBOptions):
         return database
 
     def as_options(self) -> Any:
-        """Sizes in bytes; together at most 56 MiB for all tables of the process."""
+        """Sizes in bytes; together at most 48 MiB for all tables of the process."""
         cache, buffers = _budget()
         options = rocksdict.Options(raw_mode=True)
         options.create_if_missing(True)
