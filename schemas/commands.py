@@ -53,10 +53,16 @@ class RemoveEndpointV1(_Command, frozen=True, tag="remove-endpoint.v1"):
 
 
 class CancelV1(_Command, frozen=True, tag="cancel.v1"):
-    """Stop what is under way: one notification, or all under a collapse key."""
+    """Stop what is under way: one notification, or the newest under a collapse key of `source`.
+
+    It ends for `reason`, on these channels (none named means all).
+    """
 
     notification_id: str | None = None
+    source: str | None = None
     collapse_key: str | None = None
+    reason: Literal["cancelled", "read"] = "cancelled"
+    channels: tuple[Channel, ...] = ()
 
 
 class EraseUserV1(_Command, frozen=True, tag="erase-user.v1"):

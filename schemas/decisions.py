@@ -3,7 +3,7 @@
 import msgspec
 
 from schemas.notifications import NotificationV1
-from schemas.profiles import Endpoint, QuietHours
+from schemas.profiles import Endpoint, Frequency, QuietHours
 from schemas.words import Channel, Millis, Reason
 
 
@@ -24,10 +24,14 @@ class Defer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="
 
 
 class Collect(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="collect", tag_field="verdict"):
-    """Keep it for the digest window `window` of this channel."""
+    """Keep it for the window `window` of this channel, `digest/CATEGORY` or `group/TYPE/AGGREGATION KEY`.
+
+    One that is opened for it is over at `until` (ms).
+    """
 
     channel: Channel
     window: str
+    until: Millis
     reason: Reason
 
 
@@ -50,22 +54,35 @@ class ProfileSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     channels: dict[Channel, bool] = {}
     category: dict[Channel, bool] = {}
     quiet_hours: tuple[QuietHours, ...] = ()
+    digest: dict[Channel, Frequency] = {}
+    digest_at: str | None = None
     endpoints: tuple[Endpoint, ...] = ()
     erased: bool = False
 
 
 class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The part of a user's state that one decision looked at."""
+    """The part of a user's state that one decision looked at.
 
-    stopped: bool = False
-    charged: tuple[int, ...] = ()
+    `stopped` is why it may not be sent any more, on the channels `stopped_on` (none named means all). `hour` and `day`
+    are how many notifications the attention budget was charged with in the sliding hour and day before, `paid` whether
+    this is one of them. `collected` are the channels on which it waits in a window already; `joining` is said when
+    that window is over, and asks whether it still belongs there.
+    """
+
+    stopped: Reason | None = None
+    stopped_on: tuple[Channel, ...] = ()
+    hour: int = 0
+    day: int = 0
+    paid: bool = False
+    collected: tuple[Channel, ...] = ()
+    joining: bool = False
 
 
 class DecisionV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="decision.v1", tag_field="schema"):
     """Published on `notify.decisions`, keyed by user id: one per (notification, revision), with its exact inputs.
 
     `notification` is without its origin, which differs between partition counts; `catalogue` is the hash under
-    which the catalogue itself is on the topic; `now` in ms.
+    which the catalogue itself is on the topic; `rules` is the version of the rules that `decide` followed; `now` in ms.
     """
 
     notification: NotificationV1
@@ -75,6 +92,7 @@ class DecisionV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     catalogue: str
     tzdata: str
     verdicts: tuple[Verdict, ...]
+    rules: int = 1
 
 
 class CatalogueV1(

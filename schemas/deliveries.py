@@ -11,6 +11,7 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
 
     `attempt` counts from 1. `hold_from` is the start of the user's next quiet period: a sender that meets the
     delivery later sends it back to be decided again. `members` are the notifications that a digest speaks for.
+    `event_id` to `event_locale` (what the event asks for; `locale` is what holds) are there to give it back.
     """
 
     delivery_id: str
@@ -29,6 +30,12 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     hold_from: Millis | None = None
     due_at: Millis | None = None
     source: str = ""
+    event_id: str = ""
+    event_time: Millis | None = None
+    dedupe_key: str | None = None
+    excluded: tuple[Channel, ...] = ()
+    send_at: Millis | None = None
+    event_locale: str | None = None
     tenant: str = ""
     locale: str | None = None
     zone: str | None = None

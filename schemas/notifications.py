@@ -11,9 +11,11 @@ class NotificationV1(
 ):
     """Published on `notify.notifications.<lane>`, keyed by user id. Instants are milliseconds since the epoch, UTC.
 
-    `origin` names the record that made this one: `TOPIC/PARTITION/OFFSET` of the event, or `timer/ID/REVISION`.
-    A repeat carries the same one, a duplicate another. `channels` is what may be decided: the type's, narrowed by
-    the event, and by what a timer brings back. `revision` counts how often it was decided before.
+    `origin` names the record that made this one: `TOPIC/PARTITION/OFFSET` of the event, `timer/ID/REVISION`, or
+    `sender/DELIVERY/REVISION/ATTEMPT` of a delivery that its sender gives back to be decided again, then for its
+    `endpoint_id` alone and with the `attempt` (from 1) that is due. A repeat carries the same one, a duplicate another.
+    `channels` is what may be decided: the type's, narrowed by the event, and by what comes back. `revision` counts how
+    often it was decided before. `members` are the notifications that a digest speaks for.
     """
 
     notification_id: str
@@ -31,6 +33,9 @@ class NotificationV1(
     tenant: str = ""
     send_at: Millis | None = None
     due_at: Millis | None = None
+    attempt: int = 1
+    endpoint_id: str | None = None
+    members: tuple[str, ...] = ()
     event_time: Millis | None = None
     dedupe_key: str | None = None
     collapse_key: str | None = None
@@ -43,4 +48,15 @@ class NotificationV1(
     sealed: Sealed | None = None
 
 
+class FlushV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="flush.v1", tag_field="schema"):
+    """Published on `notify.notifications.<lane>` by a timer: the user's window of this number is over."""
+
+    user_id: str
+    channel: Channel
+    window: str
+    number: int
+    due_at: Millis
+
+
 decode_notification = msgspec.json.Decoder(NotificationV1).decode
+decode_notification_or_flush = msgspec.json.Decoder(NotificationV1 | FlushV1).decode

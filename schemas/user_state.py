@@ -2,6 +2,8 @@
 
 import msgspec
 
+from schemas.words import Channel, Lane, Reason
+
 
 class Pending(msgspec.Struct, frozen=True, array_like=True):
     """A channel of a notification that a timer will bring back. `resolved_at` in ms, 0 while it waits."""
@@ -12,22 +14,60 @@ class Pending(msgspec.Struct, frozen=True, array_like=True):
     decided_at: int = 0
     profile_version: int = 0
     resolved_at: int = 0
+    timer_id: str = ""
+
+
+class Stopped(msgspec.Struct, frozen=True, array_like=True):
+    """Why a notification may not be sent any more, on these channels (none named means all); `until` in ms."""
+
+    until: int
+    reason: Reason
+    channels: tuple[Channel, ...] = ()
+
+
+class Latest(msgspec.Struct, frozen=True, array_like=True):
+    """The newest notification under a collapse key. Instants in ms."""
+
+    notification_id: str
+    accepted_at: int
+    expires_at: int
+
+
+class Window(msgspec.Struct, frozen=True, array_like=True):
+    """The last window of a digest or an aggregation on one channel. Instants in ms.
+
+    `number` only grows. `closed_at` is 0 while it is open. `kind` is the reason for which its first item waits.
+    """
+
+    number: int
+    channel: Channel
+    key: str
+    lane: Lane
+    kind: Reason
+    opened_at: int
+    due_at: int
+    revision: int = 0
+    count: int = 0
+    closed_at: int = 0
 
 
 class UserState(msgspec.Struct, frozen=True, array_like=True):
     """Value of the `user_state` table under the user's own key (msgpack).
 
     `seen` is a row of fixed-width prints, oldest first: see notify_streams.domain.dedup, which alone reads it.
-    `pending` is keyed by the notification's id (16 bytes) and the channel's index. `charged` are instants (ms) of what
-    counted against the attention budget. `stopped` maps prints of cancelled notifications to when that may be
-    forgotten (ms). `older` names the hours whose prints are kept under keys of their own: see tables.user_state.
+    `pending` is keyed by the notification's id (16 bytes), the channel's index, and the endpoint where there is only
+    one. `charged` is a row of what counted against the attention budget: see notify_streams.domain.budget. `stopped`
+    is keyed by the print of the notification, `latest` by that of the collapse key, `windows` by channel and key.
+    `older` names the hours whose prints are kept under keys of their own: see tables.user_state.
     """
 
     seen: bytes = b""
     pending: dict[bytes, Pending] = {}
-    charged: tuple[int, ...] = ()
-    stopped: dict[bytes, int] = {}
+    charged: bytes = b""
+    stopped: dict[bytes, Stopped] = {}
     older: tuple[int, ...] = ()
+    latest: dict[bytes, Latest] = {}
+    windows: dict[bytes, Window] = {}
 
 
 EMPTY = UserState()

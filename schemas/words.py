@@ -50,6 +50,13 @@ class Reason(StrEnum):
     ENDPOINT_UNVERIFIED = "endpoint_unverified"
     ENDPOINT_SUPPRESSED = "endpoint_suppressed"
     SCHEDULED = "scheduled"
+    COLLAPSED = "collapsed"
+    READ = "read"
+    QUIET_HOURS = "quiet_hours"
+    QUIET_PAST_EXPIRY = "quiet_past_expiry"
+    BUDGET_SPENT = "budget_spent"
+    DIGEST = "digest"
+    AGGREGATED = "aggregated"
     GUARDED = "guarded"
     TEMPLATE_FAILED = "template_failed"
     ENDPOINT_GONE = "endpoint_gone"
@@ -72,6 +79,13 @@ IN_WORDS: dict[Reason, str] = {
     Reason.ENDPOINT_UNVERIFIED: "no address of the user for this channel is verified",
     Reason.ENDPOINT_SUPPRESSED: "every address of the user for this channel is on the suppression list",
     Reason.SCHEDULED: "the event asks to be sent later",
+    Reason.COLLAPSED: "a newer one under the same collapse key has replaced it",
+    Reason.READ: "the user had read it in the inbox",
+    Reason.QUIET_HOURS: "it is the user's quiet hours",
+    Reason.QUIET_PAST_EXPIRY: "the user's quiet hours end only after it expires",
+    Reason.BUDGET_SPENT: "the user has had as many notifications as one may get in an hour or a day",
+    Reason.DIGEST: "the user wants this category as a digest",
+    Reason.AGGREGATED: "more about the same thing may follow, and they go together",
     Reason.GUARDED: "this environment may not send to that address",
     Reason.TEMPLATE_FAILED: "its template could not be rendered",
     Reason.ENDPOINT_GONE: "the provider says that the address does not exist",

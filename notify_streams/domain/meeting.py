@@ -47,8 +47,8 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
 
 def slice_of(state: UserState, notification: NotificationV1) -> StateSlice:
     """The part of the state that `decide` looks at."""
-    stopped = bool(state.stopped) and dedup.print_of(notification.notification_id) in state.stopped
-    return StateSlice(stopped=stopped)
+    stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
+    return StateSlice() if stopped is None else StateSlice(stopped=stopped.reason, stopped_on=stopped.channels)
 
 
 def leave(

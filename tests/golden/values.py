@@ -13,6 +13,7 @@ from schemas import (
     notifications,
     outcomes,
     profiles,
+    stops,
     timers,
     user_state,
 )
@@ -26,22 +27,46 @@ from schemas.commands import (
     PutEndpointV1,
     RemoveEndpointV1,
 )
-from schemas.content import Actor, Content, Object, Sealed
+from schemas.content import Actor, Content, Group, Line, Object, Sealed
 from schemas.decisions import CatalogueV1, Collect, DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Suppress
 from schemas.deliveries import DeliveryV1
 from schemas.inbox import InboxEntry, InboxHeader
-from schemas.notifications import NotificationV1
+from schemas.notifications import FlushV1, NotificationV1
 from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
 from schemas.profiles import Address, Applied, Endpoint, ProfileV1, QuietHours
+from schemas.stops import Gate, GateStop, StopV1
 from schemas.timers import CancelTimerV1, Entry, MoveTimerV1, Place, PutTimerV1
-from schemas.user_state import Pending, UserState
+from schemas.user_state import Latest, Pending, Stopped, UserState, Window
 from schemas.words import Reason
 
 ID, DELIVERY = "0c8f4a5e-2b1d-5a3c-9f00-aa11bb22cc33", "1d9e5b6f-3c2e-5b4d-8a11-bb22cc33dd44"
 NOW, LATER = 1_790_000_000_000, 1_790_003_600_000
 PAYLOAD = msgspec.Raw(b'{"order": "123", "total": 19.90}')
 SEALED = Sealed(key_id="k1", nonce="bm9uY2U=", data="ZGF0YQ==")
-CONTENT = Content(payload=PAYLOAD, actor=Actor("user-7", "Änn"), object=Object("post", "9"), address="ann@example.com")
+CONTENT = Content(
+    payload=PAYLOAD,
+    actor=Actor("user-7", "Änn"),
+    object=Object("post", "9"),
+    address="ann@example.com",
+    group=Group(
+        count=7,
+        lines=(
+            Line(
+                type="social.like",
+                at=NOW,
+                count=3,
+                payload=PAYLOAD,
+                actor=Actor("user-7"),
+                object=Object("post", "9"),
+                actors=(Actor("user-7"),),
+                others=2,
+            ),
+        ),
+        more=4,
+        actors=(Actor("user-7"),),
+        others=5,
+    ),
+)
 QUIET = QuietHours(start="22:00", end="08:00", days=("mon", "tue"), channels=("push",))
 ENDPOINT = Endpoint(
     channel="push",
@@ -71,6 +96,9 @@ NOTIFICATION = NotificationV1(
     tenant="shop",
     send_at=NOW + 1,
     due_at=NOW + 2,
+    attempt=3,
+    endpoint_id="home",
+    members=(ID,),
     event_time=NOW + 3,
     dedupe_key="d",
     collapse_key="c",
@@ -93,7 +121,17 @@ DELIVERED: dict[str, Any] = {
 
 # Wire types: JSON on topics.
 WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
-    "notification.v1": (NOTIFICATION, BARE_NOTIFICATION, msgspec.json.Decoder(NotificationV1)),
+    "notification.v1": (NOTIFICATION, BARE_NOTIFICATION, msgspec.json.Decoder(NotificationV1 | FlushV1)),
+    "flush.v1": (
+        FlushV1(user_id="änn", channel="email", window="digest/social", number=3, due_at=NOW),
+        FlushV1(user_id="", channel="inapp", window="", number=0, due_at=0),
+        msgspec.json.Decoder(NotificationV1 | FlushV1),
+    ),
+    "stop.v1": (
+        StopV1(at=NOW, until=LATER, version=7, notification_id=ID, reason=Reason.READ, channels=("email", "push")),
+        StopV1(at=NOW, until=LATER),
+        msgspec.json.Decoder(StopV1),
+    ),
     "delivery.v1": (
         DeliveryV1(
             **DELIVERED,
@@ -107,6 +145,12 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             hold_from=NOW + 6,
             due_at=NOW + 7,
             source="/shop/orders",
+            event_id="e",
+            event_time=NOW + 8,
+            dedupe_key="d",
+            excluded=("push",),
+            send_at=NOW + 9,
+            event_locale="fr",
             tenant="shop",
             locale="fr-CA",
             zone="Europe/Paris",
@@ -159,19 +203,30 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
                 channels={"email": True},
                 category={"push": False},
                 quiet_hours=(QUIET,),
+                digest={"email": "daily"},
+                digest_at="08:00",
                 endpoints=(ENDPOINT,),
                 erased=True,
             ),
-            state=StateSlice(stopped=True, charged=(NOW,)),
+            state=StateSlice(
+                stopped=Reason.READ,
+                stopped_on=("email",),
+                hour=3,
+                day=17,
+                paid=True,
+                collected=("push",),
+                joining=True,
+            ),
             now=NOW,
             catalogue="c0ffee",
             tzdata="2026.6",
             verdicts=(
                 Deliver(channel="email", endpoint_ids=("home", "work"), hold_from=LATER),
                 Defer(channel="push", until=LATER, reason=Reason.SCHEDULED),
-                Collect(channel="sms", window="orders/1", reason=Reason.SCHEDULED),
+                Collect(channel="sms", window="digest/orders", until=LATER, reason=Reason.DIGEST),
                 Suppress(channel="webhook", reason=Reason.NO_ENDPOINT),
             ),
+            rules=2,
         ),
         DecisionV1(
             notification=BARE_NOTIFICATION,
@@ -228,7 +283,16 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
         msgspec.json.Decoder(commands.UserCommand),
     ),
     "cancel.v1": (
-        CancelV1(command_id="c-1", if_match=7, by="op", notification_id=ID, collapse_key="c"),
+        CancelV1(
+            command_id="c-1",
+            if_match=7,
+            by="op",
+            notification_id=ID,
+            source="/s",
+            collapse_key="c",
+            reason="read",
+            channels=("email",),
+        ),
         CancelV1(command_id="c-1"),
         msgspec.json.Decoder(commands.UserCommand),
     ),
@@ -317,10 +381,14 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
     "user-state": (
         UserState(
             seen=bytes(range(50)),
-            pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER)},
-            charged=(NOW, LATER),
-            stopped={b"0123456789": LATER},
+            pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER, "decide/1/email")},
+            charged=bytes(range(32)),
+            stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",))},
             older=(497_222, 497_223),
+            latest={b"0123456789": Latest(ID, NOW, LATER)},
+            windows={
+                b"\x01group": Window(3, "email", "digest/social", "low", Reason.DIGEST, NOW, LATER, 1, 17, LATER + 1)
+            },
         ),
         UserState(),
         msgspec.msgpack.Decoder(UserState),
@@ -332,12 +400,19 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
     ),
     "timer-place": (Place(b"\x00\x01", 2**40), Place(b"", 0), msgspec.msgpack.Decoder(Place)),
     "inbox-header": (InboxHeader(17, 4, 3, 9), InboxHeader(), msgspec.msgpack.Decoder(InboxHeader)),
+    "gate": (
+        Gate(7, LATER, {b"0123456789": GateStop(LATER, Reason.READ, ("email",))}),
+        Gate(),
+        msgspec.msgpack.Decoder(Gate),
+    ),
     "inbox-entry": (InboxEntry(17, True, True, LATER), InboxEntry(1), msgspec.msgpack.Decoder(InboxEntry)),
 }
 
 # The decoders that the program itself uses.
 OWN = {
-    "notification.v1": notifications.decode_notification,
+    "notification.v1": notifications.decode_notification_or_flush,
+    "flush.v1": notifications.decode_notification_or_flush,
+    "stop.v1": stops.decode_stop,
     "delivery.v1": deliveries.decode_delivery,
     "outcome.v1": outcomes.decode_outcome,
     "inbox-outcomes.v1": outcomes.decode_outcome,
@@ -358,4 +433,5 @@ OWN = {
     "timer-place": timers.decode_place,
     "inbox-header": inbox.decode_header,
     "inbox-entry": inbox.decode_inbox_entry,
+    "gate": stops.decode_gate,
 }

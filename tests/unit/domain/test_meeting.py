@@ -11,7 +11,7 @@ from notify_streams.domain.meeting import Meeting, leave, meet, origin_of_timer,
 from schemas.codec import pack
 from schemas.decisions import Defer, Deliver, Suppress, Verdict
 from schemas.notifications import NotificationV1
-from schemas.user_state import EMPTY, UserState, decode_user_state
+from schemas.user_state import EMPTY, Stopped, UserState, decode_user_state
 from schemas.words import CHANNELS, Channel, Reason
 from tests.builders import DAY, NOW, a_notification
 
@@ -240,8 +240,8 @@ def test_entries_are_forgotten_a_day_after_they_are_resolved_and_waiting_ones_ne
 def test_a_stopped_notification_is_seen_by_its_print_alone() -> None:
     _, state = met_with()
     print_ = state.seen[:10]
-    assert slice_of(UserState(stopped={print_: NOW}), a_notification()).stopped
-    assert not slice_of(UserState(stopped={b"0123456789": NOW}), a_notification()).stopped
+    assert slice_of(UserState(stopped={print_: Stopped(NOW, Reason.CANCELLED)}), a_notification()).stopped
+    assert not slice_of(UserState(stopped={b"0123456789": Stopped(NOW, Reason.CANCELLED)}), a_notification()).stopped
     assert not slice_of(EMPTY, a_notification()).stopped
 
 

@@ -65,7 +65,7 @@ def test_an_inbox_item_written_again_is_one_attempt_at_the_first_time() -> None:
     ("verdict", "state", "due_at"),
     [
         (Defer(channel="email", until=NOON + 9000, reason=Reason.SCHEDULED), State.DEFERRED, NOON + 9000),
-        (Collect(channel="email", window="daily/1", reason=Reason.SCHEDULED), State.COLLECTED, None),
+        (Collect(channel="email", window="digest/orders", until=NOON, reason=Reason.DIGEST), State.COLLECTED, None),
         (suppress(Reason.OPTED_OUT_OF_CATEGORY), State.SUPPRESSED, None),
         (suppress(Reason.ERASED), State.SUPPRESSED, None),
         (suppress(Reason.CHANNEL_EXCLUDED), State.SUPPRESSED, None),
@@ -257,7 +257,7 @@ def test_an_endpoint_that_a_later_decision_no_longer_names_does_not_hold_the_cha
 
 def test_a_digest_that_was_sent_speaks_for_its_members() -> None:
     digest = an_outcome("sent", notification_id=an_id(), members=(A_NOTIFICATION,), at=NOON + 60_000)
-    collected = of_mail(Collect(channel="email", window="daily/1", reason=Reason.SCHEDULED))
+    collected = of_mail(Collect(channel="email", window="digest/orders", until=NOON, reason=Reason.DIGEST))
     assert channel_of(collected).state is State.COLLECTED
     channel = channel_of(collected, digest)
     assert channel.state is State.SENT

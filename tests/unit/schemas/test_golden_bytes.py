@@ -13,6 +13,7 @@ import schemas.inbox
 import schemas.notifications
 import schemas.outcomes
 import schemas.profiles
+import schemas.stops
 import schemas.timers
 import schemas.user_state
 from schemas.codec import encode, pack
@@ -28,6 +29,7 @@ MODULES = (
     schemas.notifications,
     schemas.outcomes,
     schemas.profiles,
+    schemas.stops,
     schemas.timers,
     schemas.user_state,
 )

@@ -5,7 +5,8 @@ import pytest
 
 from notify_streams.domain.dedup import MOST, WIDTH, WINDOW_MS, Seen, find, origin_print, remember
 from schemas.codec import pack
-from schemas.user_state import EMPTY, Pending, UserState
+from schemas.user_state import EMPTY, Pending, Stopped, UserState
+from schemas.words import Reason
 from tables.user_state import UserStates
 from tests.builders import HOUR, NOW
 from tests.fakes import Recording, Table
@@ -21,7 +22,9 @@ def test_somebody_new_has_an_empty_state(states: UserStates) -> None:
 
 
 def test_a_state_comes_back_as_it_was_stored(states: UserStates, outgoing: Recording) -> None:
-    state = UserState(seen=b"p" * 25, pending={b"k": Pending(1, NOW)}, charged=(NOW,), stopped={b"s": NOW})
+    state = UserState(
+        seen=b"p" * 25, pending={b"k": Pending(1, NOW)}, charged=b"c", stopped={b"s": Stopped(NOW, Reason.READ)}
+    )
     states.store(0, b"ann", state, outgoing)
     assert states.load(0, b"ann") == state
     assert states.load(1, b"ann") is EMPTY
