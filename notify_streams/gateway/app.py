@@ -14,17 +14,19 @@ from aiohttp import web
 from notify_streams.domain.accept import Limits
 from notify_streams.gateway import openapi
 from notify_streams.gateway.auth import Auth, auth_of
+from notify_streams.gateway.cancels import Cancels
 from notify_streams.gateway.commands import Commands
 from notify_streams.gateway.endpoints import Endpoints
 from notify_streams.gateway.events import Events
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
+from notify_streams.gateway.known import RedisShared
 from notify_streams.gateway.ledger import Ledger, RedisLedger
 from notify_streams.gateway.notifications import Notifications, Told
 from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.gateway.preferences import PreferencesApi
 from notify_streams.gateway.problems import problems
-from notify_streams.gateway.profiles import Floors, Profiles, RedisShared
+from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import KafkaPublisher, Publisher
 from notify_streams.gateway.rates import Rates
 from notify_streams.gateway.results import KafkaResults, Results
@@ -67,16 +69,16 @@ def build(
     """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError."""
     auth = auth_of(settings)
     pipelined = Pipelined(redis)
-    floors = Floors()
     publisher = KafkaPublisher(settings)
-    results = KafkaResults(settings.kafka, floors.heard)
+    profiles = Profiles(records, RedisShared(pipelined), lambda: results.listening)
+    results = KafkaResults(settings.kafka, profiles.heard)
     parts = Parts(
         auth=auth,
         catalogue=catalogue,
         publisher=publisher,
         results=results,
         ledger=RedisLedger(pipelined, settings),
-        profiles=Profiles(records, RedisShared(pipelined), floors),
+        profiles=profiles,
         records=records,
         inbox=inbox,
         status=status,
@@ -105,9 +107,11 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         profiles=parts.profiles,
         timeout_s=seconds(settings.gateway.command_timeout),
     )
+    rates = Rates()
     routes = (
-        *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, Rates()).routes(),
+        *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
+        *Cancels(parts.auth, parts.records, parts.ledger, parts.publisher, rates).routes(),
         *Inbox(parts.auth, parts.inbox).routes(),
         *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
         *Endpoints(parts.auth, parts.profiles, commands).routes(),

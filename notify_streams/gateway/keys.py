@@ -44,6 +44,11 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         """The `source` of events in the short form; always allowed."""
         return f"/keys/{self.name}"
 
+    @property
+    def names_all(self) -> bool:
+        """Whether there is no source that is not its own."""
+        return self.role == "operator" or "*" in self.sources
+
     def may_name(self, source: str) -> bool:
         """Whether events of this source are its own."""
         return self.role == "operator" or source == self.own_source or _matches(source, self.sources)

@@ -73,7 +73,7 @@ class Notifications:
     async def get(self, request: web.Request) -> web.Response:
         """From the moment of the 202. To a producer, notifications of other sources do not exist."""
         key = self.auth.key(request, "producer")
-        notification_id = _named(request)
+        notification_id = named(request)
         facts = await self.records.facts(notification_id)
         status = self.status(notification_id, facts)
         if status is not None:
@@ -89,7 +89,7 @@ class Notifications:
     async def explain_one(self, request: web.Request) -> web.Response:
         """By the notification's id."""
         self.auth.key(request)
-        return await self._explained(_named(request))
+        return await self._explained(named(request))
 
     async def explain_event(self, request: web.Request) -> web.Response:
         """By what the producer knows: the user and the event."""
@@ -123,7 +123,7 @@ class Notifications:
             return None
 
 
-def _named(request: web.Request) -> str:
+def named(request: web.Request) -> str:
     """The id in the path, in its usual spelling. What is no UUID does not exist."""
     try:
         return str(UUID(request.match_info["notification_id"]))

@@ -1,128 +1,85 @@
 """Profiles as callers may see them: never older than what they were told."""
 
 import asyncio
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
 
-import msgspec
-
-from notify_streams.gateway.pipelined import Pipelined
+from notify_streams.gateway.known import Floors, Known, Shared
 from notify_streams.ports import RecordStore, Unavailable
-from schemas.codec import encode
 from schemas.commands import CommandResultV1
 from schemas.profiles import NOBODY, ProfileV1
 
-_KEEP_S = 600
-_KEEP_ENTRIES = 10_000
 _WAIT_S, _PAUSE_S = 1.0, 0.05
+_AT_ONCE = 200
 
 
-class Known(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A version that was answered, and where known the profile itself."""
-
-    version: int
-    profile: ProfileV1 | None = None
-
-
-class Shared(Protocol):
-    """What gateways tell each other about versions. Raises Unavailable throughout."""
-
-    async def read(self, user_id: str) -> Known | None:
-        """The last one told."""
-
-    async def tell(self, user_id: str, known: Known) -> None:
-        """Tell the others, for ten minutes."""
-
-
-class RedisShared:
-    """In Redis."""
-
-    def __init__(self, redis: Pipelined) -> None:
-        self._redis = redis
-
-    async def read(self, user_id: str) -> Known | None:
-        """See Shared."""
-        (found,) = await self._redis.ask((b"GET", _key(user_id)))
-        return None if found is None else _decode_known(found)
-
-    async def tell(self, user_id: str, known: Known) -> None:
-        """See Shared."""
-        await self._redis.ask((b"SET", _key(user_id), encode(known), b"EX", b"%d" % _KEEP_S))
-
-
-@dataclass(slots=True)
-class Floors:
-    """The versions that this process has heard of in the last ten minutes, bounded in number."""
-
-    _entries: OrderedDict[str, tuple[float, Known]] = field(default_factory=OrderedDict)
-
-    def heard(self, result: CommandResultV1) -> None:
-        """Take an answer off the topic into account."""
-        if result.status == "applied":
-            self.raise_to(result.user_id, Known(result.version, result.profile))
-
-    def raise_to(self, user_id: str, known: Known) -> None:
-        """Unless a higher version is known, or this one in full."""
-        now = self.of(user_id)
-        if known.version < now.version or (known.version == now.version and known.profile is None):
-            return
-        self._entries[user_id] = (monotonic() + _KEEP_S, known)
-        self._entries.move_to_end(user_id)
-        while len(self._entries) > _KEEP_ENTRIES:
-            self._entries.popitem(last=False)
-
-    def of(self, user_id: str) -> Known:
-        """What is known; version 0 of nobody in particular otherwise."""
-        until, known = self._entries.get(user_id, (0.0, _NOTHING))
-        return known if until > monotonic() else _NOTHING
-
-
-@dataclass(frozen=True, slots=True)
 class Profiles:
-    """The newest of what was heard, told and recorded."""
+    """The newest of what was heard here, told by others, and recorded.
 
-    records: RecordStore
-    shared: Shared
-    floors: Floors
+    What is told is a cache too: the records are asked where it has nothing for ten minutes, or where answers are not
+    heard (`listening`), so that nobody here would know of a newer version.
+    """
+
+    def __init__(self, records: RecordStore, shared: Shared, listening: Callable[[], bool]) -> None:
+        self._records, self._shared, self._listening = records, shared, listening
+        self._floors = Floors()
+        self._untold: dict[str, Known] = {}
+        self._telling: asyncio.Task[None] | None = None
 
     async def read(self, user_id: str) -> ProfileV1:
         """Defaults for somebody unknown. Raises Unavailable when only older versions than the answered are there."""
-        floor = await self._floor(user_id)
-        if floor.profile is not None:
-            return floor.profile
+        known = await self._known(user_id)
+        if known.profile is not None and self._listening():
+            return known.profile
+        return await self._recorded(user_id, known)
+
+    def heard(self, result: CommandResultV1) -> None:
+        """Take an answer off the topic into account: its version is one that there is, whatever was answered."""
+        known = Known(result.version, result.profile if result.status == "applied" else None)
+        self._floors.raise_to(result.user_id, known)
+        self._untold[result.user_id] = self._floors.of(result.user_id)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell_all(), name="profiles.tell")
+
+    async def answered(self, result: CommandResultV1) -> None:
+        """Make sure that whoever reads next, here or elsewhere, sees the change."""
+        known = Known(result.version, result.profile)
+        self._floors.raise_to(result.user_id, known)
+        await self._tell({result.user_id: known})
+
+    async def _known(self, user_id: str) -> Known:
+        try:
+            told = await self._shared.read(user_id)
+        except Unavailable:
+            told = None
+        heard = self._floors.of(user_id)
+        if told is None or told.version < heard.version:
+            return heard
+        if told.version > heard.version:
+            self._floors.raise_to(user_id, Known(told.version))
+        return heard if told.profile is None and heard.version == told.version else told
+
+    async def _recorded(self, user_id: str, known: Known) -> ProfileV1:
         until = monotonic() + _WAIT_S
         while True:
-            profile = await self.records.profile(user_id) or NOBODY
-            if profile.version >= floor.version:
+            profile = await self._records.profile(user_id) or NOBODY
+            if profile.version >= known.version:
+                await self._tell({user_id: Known(profile.version, profile)})
                 return profile
+            if known.profile is not None:
+                return known.profile
             if monotonic() >= until:
                 raise Unavailable("the recorder has not caught up with an answered change")
             await asyncio.sleep(_PAUSE_S)
 
-    async def answered(self, result: CommandResultV1) -> None:
-        """Make sure that whoever reads next, here or elsewhere, sees the change."""
-        self.floors.heard(result)
+    async def _tell_all(self) -> None:
+        while self._untold:
+            users = list(self._untold)[:_AT_ONCE]
+            await self._tell({user: self._untold.pop(user) for user in users})
+
+    async def _tell(self, known: dict[str, Known]) -> None:
+        """Redis may be away: then every gateway goes by what it has heard itself."""
         try:
-            await self.shared.tell(result.user_id, Known(result.version, result.profile))
+            await self._shared.tell(known)
         except Unavailable:
             return
-
-    async def _floor(self, user_id: str) -> Known:
-        """Recorded profiles are looked at only where nothing newer is known in full."""
-        try:
-            told = await self.shared.read(user_id)
-        except Unavailable:
-            told = None
-        if told is not None:
-            self.floors.raise_to(user_id, told)
-        return self.floors.of(user_id)
-
-
-def _key(user_id: str) -> bytes:
-    return f"notify:profile:{user_id}".encode()
-
-
-_NOTHING = Known(0)
-_decode_known = msgspec.json.Decoder(Known).decode

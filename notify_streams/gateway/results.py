@@ -1,22 +1,28 @@
-"""The answers to user commands, tailed from every partition of `command-results` by every gateway."""
+"""The answers to user commands, tailed from every partition of `command-results` by every gateway.
+
+A gateway begins ten minutes back, as far as its own memory of versions would have reached, and after an interruption
+where it was: what it never heard, it could contradict.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import time
 from typing import Any, Protocol
 
 import msgspec
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
+from notify_streams.gateway.known import KEPT_S
 from notify_streams.ports import Unavailable
 from notify_streams.settings import Kafka
 from notify_streams.streaming import topics
 from schemas.commands import CommandResultV1, decode_result
 
 log = logging.getLogger(__name__)
-_BACKOFF_S, _ENDS_S = 1.0, 10.0
+_BACKOFF_S, _ENDS_S, _POLL_MS = 1.0, 10.0, 500
 
 
 class Results(Protocol):
@@ -61,15 +67,16 @@ class Waiting:
 
 
 class KafkaResults(Waiting):
-    """The tail: no group, from the end, for as long as the gateway runs."""
+    """The tail: no group, for as long as the gateway runs."""
 
     def __init__(self, kafka: Kafka, heard: Callable[[CommandResultV1], None]) -> None:
         super().__init__(heard)
         self._kafka = kafka
         self._task: asyncio.Task[None] | None = None
+        self._next: dict[TopicPartition, int] = {}
 
     def start(self) -> None:
-        """Listen in the background; `listening` once the ends of the partitions are known."""
+        """Listen in the background; `listening` once it has heard all that was there when it began."""
         self._task = asyncio.create_task(self._run(), name="results.tail")
 
     async def close(self) -> None:
@@ -85,7 +92,7 @@ class KafkaResults(Waiting):
                 bootstrap_servers=self._kafka.bootstrap,
                 client_id="notify-gateway",
                 enable_auto_commit=False,
-                auto_offset_reset="latest",
+                auto_offset_reset="earliest",
             )
             try:
                 await consumer.start()
@@ -99,11 +106,25 @@ class KafkaResults(Waiting):
 
     async def _tail(self, consumer: Any) -> None:
         topic = self._kafka.prefix + topics.COMMAND_RESULTS
-        consumer.assign([TopicPartition(topic, number) for number in range(self._kafka.partitions)])
+        partitions = [TopicPartition(topic, number) for number in range(self._kafka.partitions)]
+        consumer.assign(partitions)
         async with asyncio.timeout(_ENDS_S):
-            await consumer.seek_to_end()
-            for partition in consumer.assignment():
-                await consumer.position(partition)
-        self.listening = True
-        async for record in consumer:
-            self.take(record.value)
+            ends = await consumer.end_offsets(partitions)
+            for partition, offset in (await self._beginnings(consumer, partitions, ends)).items():
+                consumer.seek(partition, offset)
+        while True:
+            if not self.listening:
+                self.listening = all([await consumer.position(tp) >= end for tp, end in ends.items()])
+            batches = await consumer.getmany(timeout_ms=_POLL_MS)
+            for partition, records in batches.items():
+                for record in records:
+                    self.take(record.value)
+                self._next[partition] = records[-1].offset + 1
+
+    async def _beginnings(
+        self, consumer: Any, partitions: Sequence[TopicPartition], ends: dict[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        since = round((time() - KEPT_S) * 1000)
+        found = await consumer.offsets_for_times(dict.fromkeys(partitions, since))
+        of_time = {tp: ends[tp] if found.get(tp) is None else found[tp].offset for tp in partitions}
+        return of_time | {tp: offset for tp, offset in self._next.items() if offset <= ends[tp]}

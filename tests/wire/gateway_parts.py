@@ -19,8 +19,9 @@ from notify_streams.gateway import keys
 from notify_streams.gateway.app import Parts, application
 from notify_streams.gateway.auth import auth_of
 from notify_streams.gateway.keys import Key, Role
+from notify_streams.gateway.known import Known
 from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
-from notify_streams.gateway.profiles import Floors, Known, Profiles
+from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.results import Waiting
 from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
@@ -84,6 +85,8 @@ class MemoryLedger:
 
     entries: dict[str, tuple[str, bytes, bytes]] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
+    told: dict[str, Known] = field(default_factory=dict)
+    tellings: int = 0
     away: bool = False
 
     async def claim(self, key: str, digest: bytes) -> Claimed:
@@ -113,10 +116,15 @@ class MemoryLedger:
 
     async def read(self, user_id: str) -> Known | None:
         self._check()
-        return None
+        return self.told.get(user_id)
 
-    async def tell(self, user_id: str, known: Known) -> None:
+    async def tell(self, known: Mapping[str, Known]) -> None:
         self._check()
+        self.tellings += 1
+        for user_id, one in known.items():
+            before = self.told.get(user_id, Known(-1))
+            if (one.version, one.profile is not None) > (before.version, before.profile is not None):
+                self.told[user_id] = one
 
     def _check(self) -> None:
         if self.away:
@@ -132,6 +140,7 @@ class Store:
     items: list[InboxItem] = field(default_factory=list)
     header: InboxCounts = field(default_factory=InboxCounts)
     away: bool = False
+    asked: int = 0
 
     async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
         self.items.extend(items)
@@ -141,6 +150,7 @@ class Store:
         return self.known.get(notification_id, [])
 
     async def profile(self, user_id: str) -> ProfileV1 | None:
+        self.asked += 1
         self._check()
         return self.recorded.get(user_id)
 
@@ -203,17 +213,19 @@ async def a_bench(
         gateway=Gateway(command_timeout=command_timeout),
         limits=limits or Limits(),
     )
-    ledger, store, floors = MemoryLedger(), Store(), Floors()
-    answers = Waiting(floors.heard)
+    ledger, store = MemoryLedger(), Store()
+    records = cast(RecordStore, store)
+    profiles = Profiles(records, ledger, lambda: answers.listening)
+    answers = Waiting(profiles.heard)
     answers.listening = True
-    orchestrator, records = Orchestrator(answers), cast(RecordStore, store)
+    orchestrator = Orchestrator(answers)
     parts = Parts(
         auth=auth_of(settings),
         catalogue=CATALOGUE,
         publisher=orchestrator,
         results=answers,
         ledger=ledger,
-        profiles=Profiles(records, ledger, floors),
+        profiles=profiles,
         records=records,
         inbox=store,
         status=fold,

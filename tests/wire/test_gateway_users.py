@@ -143,21 +143,47 @@ async def test_a_mandatory_category_stays_on_and_the_answer_names_it(bench: Benc
         ({"zone": "Etc/GMT 12"}, 422, "/zone"),
         ({"zone": None}, 422, "/zone"),
         ({"zone": "../../zone"}, 422, "/zone"),
-        ({"channels": {"fax": True}}, 422, "/channels"),
-        ({"channels": {"email": "yes"}}, 422, "/channels/*"),
+        ({"locale": "french"}, 422, "/locale"),
+        ({"channels": {"email": True, "fax": True}}, 422, "/channels/fax"),
+        ({"channels": {"inapp": True, "email": "yes"}}, 422, "/channels/email"),
         ({"categories": {"no-such": {"email": True}}}, 422, "/categories/no-such"),
+        ({"categories": {"orders": {"email": True}, "marketing": {"fax": True}}}, 422, "/categories/marketing/fax"),
+        ({"categories": {"orders": {"email": 0}}}, 422, "/categories/orders/email"),
         ({"quiet_hours": [{"start": "08:00", "end": "08:00"}]}, 422, "/quiet_hours/0/end"),
+        ({"quiet_hours": [{"start": "24:00", "end": "08:00"}]}, 422, "/quiet_hours/0/start"),
         ({"quiet_hours": [{"start": "8", "end": "09:00"}]}, 422, "/quiet_hours/0/start"),
+        ({"quiet_hours": [{"start": "08:00"}]}, 422, "/quiet_hours/0/end"),
+        ({"quiet_hours": [{"start": "08:00", "end": "09:00", "days": ["mum"]}]}, 422, "/quiet_hours/0/days/0"),
+        ({"quiet_hours": [{"start": "08:00", "end": "09:00", "channels": ["fax"]}]}, 422, "/quiet_hours/0/channels/0"),
+        ({"digest_at": "25:00"}, 422, "/digest_at"),
+        ({"digest_at": "24:00"}, 422, "/digest_at"),
+        ({"digest_at": 8}, 422, "/digest_at"),
+        ({"digest": {"email": {"orders": "weekly"}}}, 422, "/digest/email/orders"),
+        ({"digest": {"email": {"no-such": "daily"}}}, 422, "/digest/email/no-such"),
+        ({"digest": {"email": {"security": "daily"}}}, 422, "/digest/email/security"),
+        ({"digest": {"fax": {"orders": "daily"}}}, 422, "/digest/fax"),
         ({"chanels": {"email": False}}, 422, "/chanels"),
         ([], 422, ""),
     ],
 )
 async def test_preferences_that_nobody_can_have_are_refused(bench: Bench, body: Any, status: int, pointer: str) -> None:
-    """QH-10, PRF-09."""
+    """PRF-09."""
     path = "/v1/users/ann/preferences"
     got, problem = await bench.json("PATCH", path, json=body, headers=bench.user("ann"))
     assert (got, pointers(problem)) == (status, [pointer])
     assert bench.orchestrator.published == []
+
+
+async def test_a_bad_zone_is_named_and_leaves_the_good_one(bench: Bench) -> None:
+    """QH-10."""
+    ann, path = bench.user("ann"), "/v1/users/ann/preferences"
+    for zone in ("US/Eastern", "Etc/GMT+12", "Europe/Kyiv"):
+        status, body = await bench.json("PATCH", path, json={"zone": zone}, headers=ann)
+        assert (status, body["zone"]) == (200, zone)
+        for bad in ("", None, "Etc/Unknown", "Etc/GMT 12", "GMT+5", "America/new_york", "../../zone", "z" * 300):
+            status, problem = await bench.json("PATCH", path, json={"zone": bad}, headers=ann)
+            assert (status, pointers(problem)) == (422, ["/zone"])
+        assert (await bench.json("GET", path, headers=ann))[1]["zone"] == zone
 
 
 async def test_a_change_for_another_version_is_a_412(bench: Bench) -> None:
@@ -213,6 +239,10 @@ async def test_a_users_endpoint_is_unverified_and_a_services_is_what_it_says(ben
     ("path", "body", "pointer"),
     [
         ("email/home", {"address": "no mailbox"}, "/address"),
+        ("sms/phone", {"address": "0151 123"}, "/address"),
+        ("webhook/mine", {"address": "ftp://example.com"}, "/address"),
+        ("push/phone", {"address": "short", "platform": "ios"}, "/address"),
+        ("push/phone", {"address": "t" * 64, "platform": "palm"}, "/platform"),
         ("email/home", {}, "/address"),
         ("push/phone", {"address": "t" * 64}, "/platform"),
         ("inapp/x", {"address": "x"}, "/channel"),
