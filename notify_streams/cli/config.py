@@ -28,7 +28,10 @@ def config() -> None:
 @config.command("check")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 def check_all(as_json: bool) -> None:
-    """Load everything, and render every type in every language with its sample. Exit code 1 when something fails."""
+    """Load everything, and render every type in every language with its sample, and digests of them.
+
+    Exit code 1 when something fails.
+    """
     try:
         catalogues = FileCatalogues.of(settings.load())
         found = sources.read(catalogues.templates)
@@ -68,7 +71,7 @@ def _print(catalogue: Catalogue, results: Sequence[Result], failed: Sequence[Res
         words = [
             f"[{_STYLES[cells[tag]]}]{_WORDS[cells[tag]]}[/]" if _STYLES[cells[tag]] else "ok" for tag in languages
         ]
-        table.add_row(type_, channel, *words, ", ".join(catalogue.types[type_].required) or "nothing")
+        table.add_row(type_, channel, *words, _needs(catalogue, type_))
     Console(highlight=False).print(table)
     offered = set(catalogue.channels)
     waiting = sorted({c for t in catalogue.types.values() for c in t.channels} - offered)
@@ -76,6 +79,11 @@ def _print(catalogue: Catalogue, results: Sequence[Result], failed: Sequence[Res
         click.echo(f"not checked, because this installation does not carry them: {', '.join(waiting)}")
     for result in failed:
         click.echo(f"{result.type} on {result.channel} in {result.locale}: {result.reason}", err=True)
+
+
+def _needs(catalogue: Catalogue, type_: str) -> str:
+    entry = catalogue.types.get(type_)
+    return ", ".join(entry.required if entry else ()) or "nothing"
 
 
 def _flat(value: dict[str, Any], path: str) -> list[tuple[str, Any]]:

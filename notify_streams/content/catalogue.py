@@ -1,49 +1,24 @@
-"""`catalogue.toml`: how it is written, what is refused in it, and what is derived from the templates."""
+"""The catalogue in force: `catalogue.toml`, checked, with what is derived from the templates."""
 
-import difflib
 import hashlib
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import orjson
-from jinja2 import TemplateError
+from jinja2 import TemplateError, TemplateSyntaxError
 
-from notify_streams.content import sources, variables
+from notify_streams.content import rules, sources, variables
 from notify_streams.content.sandbox import Sandbox
-from notify_streams.content.sources import Sources
+from notify_streams.content.sources import DIGEST, Sources
 from notify_streams.content.templates import sandbox_of
-from notify_streams.settings import Settings, SettingsError, milliseconds
-from schemas.catalogue import Catalogue, Category, NotificationType
-from schemas.words import Channel, Lane
+from notify_streams.content.toml_lines import line_of
+from notify_streams.content.written import Entry, File, WrongEntry, parsed
+from notify_streams.settings import Settings, SettingsError
+from schemas.catalogue import Catalogue, NotificationType
+from schemas.words import CHANNELS, Channel
 
 EXAMPLE = Path(__file__).parent / "example"
-
-
-class _Entry(msgspec.Struct, kw_only=True):
-    """One `[types.NAME]`."""
-
-    category: str
-    channels: tuple[Channel, ...]
-    priority: Lane = "normal"
-    ttl: str = "24h"
-    mandatory: bool = False
-    digestible: bool = False
-    aggregate: bool = False
-    fallback: tuple[Channel, ...] = ()
-    templates: str = ""
-    sample: dict[str, Any] = {}
-
-
-class _File(msgspec.Struct, kw_only=True):
-    """The whole file."""
-
-    channels: tuple[Channel, ...]
-    fallback_locale: str = "en"
-    types: dict[str, _Entry]
-    categories: dict[str, Category]
 
 
 class FileCatalogues(msgspec.Struct, frozen=True):
@@ -60,69 +35,31 @@ class FileCatalogues(msgspec.Struct, frozen=True):
         return cls(path, templates)
 
     def load(self) -> Catalogue:
-        """The one in force. Raises SettingsError that names the file, the entry and the reason."""
+        """The one in force. Raises SettingsError that names the file, its line, the entry and the reason."""
         return self.load_with(sources.read(self.templates))
 
     def load_with(self, found: Sources) -> Catalogue:
         """The same, with templates that were read before."""
         try:
-            written = _written(self.path.read_text(encoding="utf-8"))
-            _check(written)
-            return _catalogue(written, found)
-        except SettingsError as error:
-            raise SettingsError(f"{self.path}: {error}") from error
+            text = self.path.read_text(encoding="utf-8")
         except OSError as error:
             raise SettingsError(f"catalogue.path: {self.path} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"{self.path}: not UTF-8 at byte {error.start}") from error
+        try:
+            written = parsed(text)
+            rules.check(written, found)
+            return _catalogue(written, found)
+        except WrongEntry as error:
+            line = line_of(text, error.path) if error.path else None
+            where = f"{self.path}, line {line}" if line else str(self.path)
+            raise SettingsError(f"{where}: {error}") from error
 
 
-def _written(text: str) -> _File:
-    try:
-        plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(str(error)) from error
-    _check_names(plain, _File, "")
-    for name, entry in _tables(plain, "types"):
-        _check_names(entry, _Entry, f"types.{name}.")
-    for name, entry in _tables(plain, "categories"):
-        _check_names(entry, Category, f"categories.{name}.")
-    try:
-        return msgspec.convert(plain, _File)
-    except msgspec.ValidationError as error:
-        raise SettingsError(str(error)) from error
-
-
-def _tables(plain: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    entries = plain.get(key, {})
-    return [(n, e) for n, e in entries.items() if isinstance(e, Mapping)] if isinstance(entries, Mapping) else []
-
-
-def _check_names(entry: Mapping[str, Any], shape: type[msgspec.Struct], path: str) -> None:
-    for key in entry:
-        if key not in shape.__struct_fields__:
-            near = difflib.get_close_matches(key, shape.__struct_fields__, 1, 0.5)
-            raise SettingsError(f"unknown key {path}{key}" + (f"; did you mean {path}{near[0]}?" if near else ""))
-
-
-def _check(written: _File) -> None:
-    mandatory: dict[str, tuple[str, bool]] = {}
-    for name, entry in written.types.items():
-        where = f"types.{name}"
-        if entry.category not in written.categories:
-            raise SettingsError(f"{where}.category: there is no [categories.{entry.category}]")
-        if not entry.channels or len({*entry.channels}) != len(entry.channels):
-            raise SettingsError(f"{where}.channels: name each channel once, and at least one")
-        if not {*entry.fallback} <= {*entry.channels}:
-            raise SettingsError(f"{where}.fallback: only channels of the type can follow another")
-        first, expected = mandatory.setdefault(entry.category, (name, entry.mandatory))
-        if entry.mandatory != expected:
-            raise SettingsError(
-                f"{where}.mandatory: {entry.mandatory}, but {first} of the same category {entry.category} says "
-                f"{expected}; all types of a category are mandatory or none is"
-            )
-
-
-def _catalogue(written: _File, found: Sources) -> Catalogue:
+def _catalogue(written: File, found: Sources) -> Catalogue:
+    windows = rules.windows(written.windows)
     sandbox = sandbox_of(found)
+    _check_digests(found, sandbox)
     types = {name: _type(name, entry, written, found, sandbox) for name, entry in written.types.items()}
     plain = {**msgspec.to_builtins(written), "templates": found.digest}
     return Catalogue(
@@ -131,37 +68,43 @@ def _catalogue(written: _File, found: Sources) -> Catalogue:
         fallback_locale=written.fallback_locale,
         types=types,
         categories=written.categories,
+        budget=written.budget,
+        windows=windows,
+        zone=written.defaults.zone,
+        zones={name: tenant.zone for name, tenant in written.defaults.tenants.items()},
     )
 
 
-def _type(name: str, entry: _Entry, written: _File, found: Sources, sandbox: Sandbox) -> NotificationType:
-    try:
-        ttl_ms = milliseconds(entry.ttl)
-    except SettingsError as error:
-        raise SettingsError(f"types.{name}.ttl: {error}") from error
+def _type(name: str, entry: Entry, written: File, found: Sources, sandbox: Sandbox) -> NotificationType:
+    rendered = [c for c in entry.channels if c in written.channels] + ["inapp"] * entry.digestible
     return NotificationType(
         category=entry.category,
         channels=entry.channels,
         priority=entry.priority,
-        ttl_ms=ttl_ms,
+        ttl_ms=rules.duration(("types", name, "ttl"), entry.ttl),
         mandatory=entry.mandatory,
         digestible=entry.digestible,
         aggregate=entry.aggregate,
         fallback=entry.fallback,
         templates=entry.templates,
-        required=_required(entry.templates or name, entry.channels, written.channels, found, sandbox),
+        required=tuple(sorted(_needed(entry.templates or name, rendered, found, sandbox))),
         sample=msgspec.Raw(orjson.dumps(entry.sample)),
     )
 
 
-def _required(
-    folder: str, channels: tuple[Channel, ...], offered: tuple[Channel, ...], found: Sources, sandbox: Sandbox
-) -> tuple[str, ...]:
+def _check_digests(found: Sources, sandbox: Sandbox) -> None:
+    """A digest has no payload that could have what its templates need besides what every digest has."""
+    if unknown := _needed(DIGEST, CHANNELS, found, sandbox) - variables.OF_DIGESTS:
+        raise WrongEntry((), f"templates in {DIGEST}: no digest has a variable {min(unknown)}")
+
+
+def _needed(folder: str, channels: Iterable[Channel], found: Sources, sandbox: Sandbox) -> set[str]:
     needed: set[str] = set()
-    for template in (t for c in channels if c in offered for t in found.of(folder, c)):
+    for template in (t for channel in channels for t in found.of(folder, channel)):
         try:
             tree = sandbox.parse(found.texts[template], template)
             needed |= variables.required(tree, lambda parent: sandbox.parse(found.texts[parent], parent))
         except (TemplateError, KeyError) as error:
-            raise SettingsError(f"template {template}: {error}") from error
-    return tuple(sorted(needed))
+            line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
+            raise WrongEntry((), f"template {template}{line}: {error}") from error
+    return needed

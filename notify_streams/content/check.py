@@ -1,16 +1,16 @@
 """Whether every type can be read: each template rendered with its type's sample, in every language."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from notify_streams.content.locales import normal
-from notify_streams.content.sources import FILES, LAYOUT, Sources
+from notify_streams.content.samples import digest_samples, samples_of
+from notify_streams.content.sources import DIGEST, FILES, LAYOUT, Sources
 from notify_streams.content.templates import Templates
 from notify_streams.domain.rendered import TemplateFailed
 from schemas.catalogue import Catalogue, NotificationType
-from schemas.content import Actor, Content, Object
 from schemas.deliveries import DeliveryV1
 from schemas.words import Channel
 
@@ -21,7 +21,7 @@ _RENDERED = ("inapp", "email")
 
 
 class Result(msgspec.Struct, frozen=True):
-    """One type on one channel in one language. `fallback`: it has no templates of its own and gets another's."""
+    """One type, or `digest`, on one channel in one language. `fallback`: it has no templates of its own there."""
 
     type: str
     channel: Channel
@@ -31,13 +31,32 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def check(catalogue: Catalogue, sources: Sources) -> Iterator[Result]:
-    """Every type on every offered channel in every language that any template, or the fallback, is in."""
+    """Every type on every offered channel in every language that any template, or the fallback, is in; then digests.
+
+    What may stand on a line of a digest, or is aggregated, is read alone, of two people and of six.
+    """
     templates = Templates(sources, catalogue)
     languages = _languages(catalogue, sources)
     for name, type_ in catalogue.types.items():
-        for channel in (c for c in type_.channels if c in catalogue.channels and c in _RENDERED):
+        for channel in _channels(type_, catalogue):
             for locale in languages:
-                yield _one(name, type_, channel, locale, templates, sources)
+                samples = samples_of(name, type_, channel, locale)
+                yield _one(name, type_.templates or name, samples, templates, sources)
+    for channel in digest_channels(catalogue):
+        for locale in languages:
+            yield _one(DIGEST, DIGEST, digest_samples(catalogue, channel, locale), templates, sources)
+
+
+def digest_channels(catalogue: Catalogue) -> list[Channel]:
+    """Where digests can come by."""
+    used = {c for type_ in catalogue.types.values() if type_.digestible for c in type_.channels}
+    return [c for c in catalogue.channels if c in used and c in _RENDERED and c != "inapp"]
+
+
+def _channels(type_: NotificationType, catalogue: Catalogue) -> list[Channel]:
+    """Those it is sent on; its inbox entry is also its line in a digest."""
+    offered = [c for c in type_.channels if c in catalogue.channels and c in _RENDERED]
+    return ["inapp", *offered] if type_.digestible and "inapp" not in offered else offered
 
 
 def _languages(catalogue: Catalogue, sources: Sources) -> list[str]:
@@ -46,43 +65,29 @@ def _languages(catalogue: Catalogue, sources: Sources) -> list[str]:
     return sorted({*used, catalogue.fallback_locale}, key=lambda tag: (tag != catalogue.fallback_locale, tag))
 
 
-def _one(
-    name: str, type_: NotificationType, channel: Channel, locale: str, templates: Templates, sources: Sources
-) -> Result:
-    folder = type_.templates or name
+def _one(name: str, folder: str, samples: Sequence[DeliveryV1], templates: Templates, sources: Sources) -> Result:
+    channel, locale = samples[0].channel, samples[0].locale or ""
     own = sources.locales.get((folder, channel), {})
     if normal(locale) not in own and (missing := _incomplete(folder, channel, locale, sources)):
         return Result(name, channel, locale, "failed", f"{folder}/{locale} lacks {', '.join(missing)}")
     try:
-        if channel == "inapp":
-            templates.inbox(_sample(name, type_, channel, locale))
-        else:
-            mail, _ = templates.email(_sample(name, type_, channel, locale))
-            if len(mail.html.encode()) > GMAIL_CLIPS_AT:
-                return Result(name, channel, locale, "failed", f"{folder}/{locale}/email.html: Gmail would clip it")
+        for sample in samples:
+            _render(sample, templates)
     except TemplateFailed as error:
         return Result(name, channel, locale, "failed", str(error))
     return Result(name, channel, locale, "ok" if normal(locale) in own else "fallback")
+
+
+def _render(sample: DeliveryV1, templates: Templates) -> None:
+    if sample.channel == "inapp":
+        templates.inbox(sample)
+        return
+    mail, locale = templates.email(sample)
+    if len(mail.html.encode()) > GMAIL_CLIPS_AT:
+        raise TemplateFailed(f"{sample.type}/{locale}/email.html: Gmail would clip it")
 
 
 def _incomplete(folder: str, channel: Channel, locale: str, sources: Sources) -> list[str]:
     """Files that are missing where others of the channel are there: nothing would ever use those."""
     there = {f for f in FILES[channel] if any(t.split("#")[0] == f"{folder}/{locale}/{f}" for t in sources.texts)}
     return [f for f in FILES[channel] if f not in there] if there else []
-
-
-def _sample(name: str, type_: NotificationType, channel: Channel, locale: str) -> DeliveryV1:
-    content = Content(payload=type_.sample, actor=Actor("user-7", "Ann"), object=Object("post", "9"))
-    return DeliveryV1(
-        delivery_id="sample",
-        notification_id="sample",
-        user_id="user-42",
-        type=name,
-        channel=channel,
-        endpoint_id="sample",
-        accepted_at=0,
-        expires_at=0,
-        decided_at=0,
-        locale=locale,
-        content=content,
-    )

@@ -1,4 +1,4 @@
-"""The files under a templates folder: `TYPE/LOCALE/{email.subject,email.html,...}`, and `_layout/` to extend."""
+"""The files under a templates folder: `TYPE/LOCALE/{email.subject,...}`, `digest/LOCALE/...`, `_layout/` to extend."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,8 @@ FILES: dict[Channel, tuple[str, ...]] = {
     "webhook": ("webhook.json",),
 }
 LAYOUT = "_layout"
+# The folder of the templates of digests; no type may be called that.
+DIGEST = "digest"
 _NAMES = frozenset(name for names in FILES.values() for name in names)
 
 

@@ -1,13 +1,12 @@
 """Rendering: which template a delivery gets, with which data, in whose language, and within which bounds."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from jinja2 import FunctionLoader, Template, TemplateError, TemplateNotFound
 
-from notify_streams.content.guards import MAX_OUTPUT, READER
-from notify_streams.content.locales import Reader, babel_locale, zone_of
+from notify_streams.content.data import seen
+from notify_streams.content.digests import Digests, group_of
+from notify_streams.content.guards import MAX_OUTPUT
 from notify_streams.content.sandbox import Sandbox, link
 from notify_streams.content.sources import Sources
 from notify_streams.domain.rendered import RenderedEmail, RenderedInbox, TemplateFailed
@@ -18,23 +17,6 @@ from schemas.words import Channel
 _BREAKS = str.maketrans(dict.fromkeys((*map(chr, range(32)), "\x7f", "\x85", "\u2028", "\u2029"), " "))
 # What data can make a template raise: bad values in filters, arithmetic, members of the wrong kind.
 _FAILURES = (TemplateError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
-
-
-class Figure(float):
-    """A number that is written out digit for digit as the producer wrote it, and reckons like any other."""
-
-    def __new__(cls, text: str) -> "Figure":  # noqa: D102
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-_decode_payload = msgspec.json.Decoder(float_hook=Figure).decode
 
 
 def sandbox_of(sources: Sources) -> Sandbox:
@@ -51,21 +33,34 @@ class Templates:
         self._sandbox = sandbox_of(sources)
         self._compiled: dict[str, Template | None] = {}
         self._folders: dict[tuple[str, Channel, str | None], str] = {}
+        self._digests = Digests(sources, catalogue, self._entry)
 
     def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
         """The mail and the locale it is in. Raises TemplateFailed."""
-        folder = self._folder(delivery)
-        locale = folder.rpartition("/")[2]
-        data = _data(delivery, locale)
+        folder, data = self._prepared(delivery)
         subject = self._render(f"{folder}/email.subject", data)
         text = self._render(f"{folder}/email.txt", data)
         html = self._render(f"{folder}/email.html", data)
-        return RenderedEmail(subject=one_line(subject), text=text, html=html), locale
+        return RenderedEmail(subject=one_line(subject), text=text, html=html), folder.rpartition("/")[2]
 
     def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
         """The inbox line. Raises TemplateFailed."""
+        return self._entry(*self._prepared(delivery))
+
+    def _prepared(self, delivery: DeliveryV1) -> tuple[str, dict[str, Any]]:
+        """The folder of the templates, and what they see."""
+        if delivery.content is None:
+            raise TemplateFailed(f"delivery {delivery.delivery_id} has no content in the clear")
+        if group := group_of(delivery):
+            folder = self._digests.folder(delivery, group)
+            return folder, self._digests.data(delivery, group, folder.rpartition("/")[2])
         folder = self._folder(delivery)
-        data = _data(delivery, folder.rpartition("/")[2])
+        try:
+            return folder, seen(delivery.content, delivery, folder.rpartition("/")[2])
+        except ValueError as error:
+            raise TemplateFailed(f"delivery {delivery.delivery_id}: {error}") from error
+
+    def _entry(self, folder: str, data: dict[str, Any]) -> RenderedInbox:
         title = self._render(f"{folder}/inapp.json#title", data)
         body = self._render(f"{folder}/inapp.json#body", data, optional=True)
         target = self._render(f"{folder}/inapp.json#link", data, optional=True)
@@ -108,8 +103,8 @@ class Templates:
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and other control characters; each run of blanks becomes one space."""
-    return " ".join(text.translate(_BREAKS).split())
+    """Without line breaks and other control characters; each run of spaces becomes one. No-break spaces stay."""
+    return " ".join(part for part in text.translate(_BREAKS).split(" ") if part)
 
 
 def _bounded_output(template: Template, data: dict[str, Any]) -> str:
@@ -121,25 +116,3 @@ def _bounded_output(template: Template, data: dict[str, Any]) -> str:
         if size > MAX_OUTPUT:
             raise ValueError(f"the output is longer than {MAX_OUTPUT} characters")
     return "".join(parts)
-
-
-def _data(delivery: DeliveryV1, language: str) -> dict[str, Any]:
-    """The payload's members (null counts as missing) under what every rendering has."""
-    content = delivery.content
-    if content is None:
-        raise TemplateFailed(f"delivery {delivery.delivery_id} has no content in the clear")
-    payload = _decode_payload(content.payload)
-    if not isinstance(payload, dict):
-        raise TemplateFailed(f"delivery {delivery.delivery_id}: the payload is no object")
-    data: dict[str, Any] = {k: v for k, v in payload.items() if v is not None}
-    data["actor"] = _plain(content.actor)
-    data["object"] = _plain(content.object)
-    data["user"] = {"id": delivery.user_id}
-    data["notification"] = {"id": delivery.notification_id}
-    data["locale"] = language
-    data[READER] = Reader(babel_locale(delivery.locale, language), zone_of(delivery.zone))
-    return data
-
-
-def _plain(value: msgspec.Struct | None) -> Mapping[str, Any]:
-    return {} if value is None else msgspec.structs.asdict(value)
