@@ -9,8 +9,9 @@ import msgspec
 
 from notify_streams.local.child import Child
 from notify_streams.local.engines import LocalEngines
-from notify_streams.settings import Kafka, Settings, Worker
+from notify_streams.settings import Catalogue, Kafka, Settings, Worker
 from notify_streams.streaming import topics
+from tests.system.catalogue import without_budget
 
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / ".local" / "engines"
@@ -24,10 +25,10 @@ class Lab:
         self._children: list[Child] = []
 
     def settings(self, prefix: str, *, partitions: int = 4) -> Settings:
-        """Settings for these engines with topics of their own."""
+        """Settings for these engines with topics of their own, and a catalogue without an attention budget."""
         kafka = Kafka(bootstrap=self.engines.addresses.kafka or "", prefix=prefix, partitions=partitions)
         worker = Worker(data=str(self.directory / "data"))
-        return Settings(kafka=kafka, worker=worker)
+        return Settings(kafka=kafka, worker=worker, catalogue=Catalogue(path=str(without_budget(self.directory))))
 
     async def provision(self, config: Settings) -> None:
         """All topics of the system under the prefix of these settings."""
@@ -54,7 +55,7 @@ class Lab:
 
 
 def _environment(config: Settings) -> dict[str, str]:
-    sections = {"kafka": config.kafka, "worker": config.worker}
+    sections = {"kafka": config.kafka, "worker": config.worker, "catalogue": config.catalogue}
     return {
         f"NOTIFY_{section}__{key}".upper(): str(value)
         for section, values in sections.items()

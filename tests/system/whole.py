@@ -11,6 +11,7 @@ from notify_streams.local.free_ports import HOST, free_port
 from notify_streams.local.programs import NOTIFY, PREPARATIONS, Program, programs
 from notify_streams.settings import Settings, load
 
+from .catalogue import without_budget
 from .fleet import Ended, Fleet
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +20,7 @@ _PREPARE_S = 120.0
 
 
 class Whole:
-    """Everything on engines that run already. `extra` are settings as in the environment."""
+    """Everything on engines that run already, without an attention budget. `extra` are settings as in the environment."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Whole:
             "NOTIFY_LOCAL__STATE": str(directory),
             "NOTIFY_WORKER__DATA": str(directory / "data"),
             "NOTIFY_AUTH__MODE": "open",
+            "NOTIFY_CATALOGUE__PATH": str(without_budget(directory)),
             **(extra or {}),
         }
         self.settings: Settings = load(self.environment, cwd=directory)
