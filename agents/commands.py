@@ -4,8 +4,11 @@ import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.clock import Clock, wall_clock
+from agents.deciding import following
+from notify_streams.domain import stopping
 from notify_streams.domain.accept import why_no_user_id
 from notify_streams.domain.commands import carry_out, reset
+from notify_streams.domain.stopping import Followed
 from notify_streams.metrics import MISROUTED, STAGE_RECORDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
@@ -17,20 +20,24 @@ from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.settle import settled
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
-from schemas.commands import CommandResultV1, decode_command
+from schemas.commands import CancelV1, CommandResultV1, decode_command
+from schemas.profiles import ProfileV1
+from schemas.user_state import UserState
 from tables.by_event import StoreFailed
 from tables.profiles import Profiles
+from tables.user_state import UserStates
 
 BATCH = 100
 Answer = tuple[int, bytes, CommandResultV1]
 
 
 class Commands:
-    """The one writer of profiles."""
+    """The one writer of profiles; and of what a change of them, or a cancel, does to a user's state."""
 
     def __init__(
         self,
         app: App,
+        states: UserStates,
         profiles: Profiles,
         catalogue: Catalogue,
         dead: DeadLetters,
@@ -38,7 +45,7 @@ class Commands:
         generation: int,
         clock: Clock = wall_clock,
     ) -> None:
-        self.app, self.profiles, self.catalogue, self.dead = app, profiles, catalogue, dead
+        self.app, self.states, self.profiles, self.catalogue, self.dead = app, states, profiles, catalogue, dead
         self.generation, self.clock = generation, clock
         self.partitions = Partitions(app.conf.topic_partitions)
 
@@ -58,14 +65,45 @@ class Commands:
         place = {"generation": self.generation, "offset": message.offset}
         profile = self.profiles.load(partition, user)
         if message.value is None:
-            changed, answer = reset(profile, **place), None
+            self._apply(partition, user, profile, reset(profile, **place), outgoing)
+            return None
+        command = decode_command(message.value)
+        changed, result = carry_out(profile, command, user_id, self.catalogue, **place)
+        if result.status != "applied":
+            self._apply(partition, user, profile, changed, outgoing, governs=False)
+        elif isinstance(command, CancelV1):
+            self._cancel(partition, user, command, outgoing)
         else:
-            command = decode_command(message.value)
-            changed, result = carry_out(profile, command, user_id, self.catalogue, **place)
-            answer = (partition, user, result)
+            self._apply(partition, user, profile, changed, outgoing)
+        return partition, user, result
+
+    def _apply(
+        self,
+        partition: int,
+        user: bytes,
+        profile: ProfileV1,
+        changed: ProfileV1,
+        outgoing: Outgoing,
+        *,
+        governs: bool = True,
+    ) -> None:
+        """Write the profile; what waits is planned anew under it. Applied again, it is said again: that may be lost."""
+        if governs:
+            state = self.states.load(partition, user)
+            followed = stopping.changed(state, changed, self.catalogue, self.clock())
+            self._follow(partition, user, state, followed, outgoing)
         if changed is not profile:
             self.profiles.store(partition, user, changed, outgoing)
-        return answer
+
+    def _cancel(self, partition: int, user: bytes, command: CancelV1, outgoing: Outgoing) -> None:
+        state = self.states.load(partition, user)
+        self._follow(partition, user, state, stopping.cancel(state, command, self.clock()), outgoing)
+
+    def _follow(self, partition: int, user: bytes, state: UserState, followed: Followed, outgoing: Outgoing) -> None:
+        if followed.state is not state:
+            self.states.store(partition, user, followed.state, outgoing)
+        for name, record in following(followed):
+            outgoing.add(name, partition, user, record)
 
 
 def _user_id(key: bytes) -> str:
@@ -88,7 +126,7 @@ def register(commands: Commands) -> AgentT[bytes]:
     async def command(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
             answers: list[Answer | None] = []
-            async with settled(app, commands.profiles) as outgoing:
+            async with settled(app, commands.states, commands.profiles) as outgoing:
                 for event in events:
                     try:
                         answers.append(commands.take(event, outgoing))

@@ -1,14 +1,15 @@
 """Notifications in; deliveries, timers and decisions out."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.clock import Clock, wall_clock
-from notify_streams.domain import fan_out, meeting
-from notify_streams.domain.decide import decide, slice_of
+from agents.deciding import Decided, Rules, following
+from agents.schedule import DUE_HEADER
+from notify_streams.domain import meeting, stopping, windows
 from notify_streams.domain.dedup import Sighting, print_of
 from notify_streams.metrics import DECISIONS, DUPLICATES, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
 from notify_streams.streaming import topics
@@ -18,12 +19,11 @@ from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
 from notify_streams.streaming.lanes import GATHER_S
 from notify_streams.streaming.outgoing import Outgoing
-from notify_streams.streaming.settle import Pipeline
+from notify_streams.streaming.settle import Pipeline, settled
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.decisions import CatalogueV1, Deliver, Verdict
-from schemas.notifications import NotificationV1, decode_notification
-from schemas.profiles import ProfileV1
+from schemas.notifications import FlushV1, NotificationV1, decode_notification, decode_notification_or_flush
 from schemas.words import Lane
 from tables.by_event import StoreFailed
 from tables.profiles import Profiles
@@ -32,6 +32,7 @@ from tables.user_state import UserStates
 BATCH = 500
 _ANNOUNCED_MS = 24 * 3600 * 1000
 ROLE = "orchestrator"
+Ended = tuple[int, bytes, bytes, int]  # of a window: partition, user, key and number
 
 
 class Orchestrator:
@@ -49,7 +50,7 @@ class Orchestrator:
         clock: Clock = wall_clock,
     ) -> None:
         self.app, self.states, self.profiles, self.catalogue, self.dead = app, states, profiles, catalogue, dead
-        self.tzdata, self.clock = tzdata, clock
+        self.rules, self.clock = Rules(catalogue, tzdata=tzdata), clock
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self._announced_at = -_ANNOUNCED_MS
 
@@ -61,10 +62,30 @@ class Orchestrator:
             outgoing.add(topics.DECISIONS, 0, b"", encode(CatalogueV1(hash=self.catalogue.hash, body=body)))
             self._announced_at = now
 
-    def take(self, event: EventT[bytes], outgoing: Outgoing) -> None:
-        """Decide one notification. No await: other lanes and batches must not see a user's state half way."""
+    def take(self, event: EventT[bytes], outgoing: Outgoing) -> Ended | None:
+        """Decide one notification, or end one window and say which.
+
+        No await: nobody may see a user's state half way.
+        """
         partition, user, value = keyed(event)
-        notification = decode_notification(value)
+        met = decode_notification_or_flush(value)
+        decided = (
+            self._ended(partition, user, met) if isinstance(met, FlushV1) else self._met(partition, user, met, event)
+        )
+        if decided is None:
+            return None
+        for window, number, id_, item in decided.items:
+            self.states.collect(partition, user, window, number, id_, item, outgoing)
+        self.states.store(partition, user, decided.state, outgoing)
+        for name, record in decided.records:
+            outgoing.add(name, partition, user, record)
+        for verdict in decided.verdicts:
+            self.counts[_labels(verdict)] += 1
+        if isinstance(met, FlushV1) and decided.ended:
+            return partition, user, windows.key_of(met.channel, met.window), met.number
+        return None
+
+    def _met(self, partition: int, user: bytes, notification: NotificationV1, event: EventT[bytes]) -> Decided | None:
         type_ = self.catalogue.types.get(notification.type)
         if type_ is None:
             raise ValueError(f"$.type: the catalogue has no type {notification.type!r} any more")
@@ -74,39 +95,32 @@ class Orchestrator:
         met = meeting.meet(state, notification, profile.version, self.clock())
         if met.sighting is Sighting.DUPLICATE:
             DUPLICATES.labels(stage=ROLE).inc()
-            return
+            return None
         if met.channels != notification.channels or met.revision != notification.revision:
             notification = msgspec.structs.replace(notification, channels=met.channels, revision=met.revision)
-        seen_of_profile = slice_of(profile, notification, type_)
-        seen_of_state = meeting.slice_of(state, notification)
-        verdicts = decide(notification, seen_of_profile, seen_of_state, self.catalogue, met.now)
-        after = meeting.leave(state, notification, met, profile.version, verdicts)
-        decision = fan_out.record(
-            notification,
-            seen_of_profile,
-            seen_of_state,
-            verdicts,
-            now=met.now,
-            catalogue=self.catalogue.hash,
-            tzdata=self.tzdata,
-        )
-        follows = [*self._follows(notification, profile, verdicts, met), (topics.DECISIONS, encode(decision))]
-        self.states.store(partition, user, after, outgoing)
-        for name, record in follows:
-            outgoing.add(name, partition, user, record)
-        for verdict in verdicts:
-            self.counts[_labels(verdict)] += 1
+        if meeting.comes_back(notification):
+            notification = _as_released(notification, event)
+        elif notification.collapse_key is not None:
+            followed = stopping.collapse(state, notification, met.now)
+            decided = self.rules.decided(notification, profile, followed.state, met)
+            return decided.after(*following(followed))
+        return self.rules.decided(notification, profile, state, met)
 
-    def _follows(
-        self, notification: NotificationV1, profile: ProfileV1, verdicts: tuple[Verdict, ...], met: meeting.Meeting
-    ) -> Iterator[tuple[str, bytes]]:
-        for verdict in verdicts:
-            if isinstance(verdict, Deliver):
-                name = topics.deliveries(verdict.channel, notification.lane)
-                for delivery in fan_out.deliveries(notification, profile, verdict, met.now, met.revision):
-                    yield name, encode(delivery)
-        for timer in fan_out.timers(notification, verdicts, met.revision):
-            yield topics.TIMERS, encode(timer)
+    def _ended(self, partition: int, user: bytes, flush: FlushV1) -> Decided | None:
+        state, now = self.states.load(partition, user), self.clock()
+        later = windows.postponed(state, flush, now)
+        if later is not None and later.timer is not None:
+            return Decided(later.state, ((topics.TIMERS, encode(later.timer)),))
+        key = windows.key_of(flush.channel, flush.window)
+        kept = self.states.collected(partition, user, key, flush.number, 2 * self.catalogue.windows.max_size)
+        items = [decode_notification(item) for item in kept]
+        return self.rules.flushed(flush, user.decode(), items, self.profiles.load(partition, user), state, now)
+
+    async def forget(self, ended: Iterable[Ended]) -> None:
+        """Delete the items of windows of which the broker has what became of them."""
+        async with settled(self.app, self.states) as outgoing:
+            for partition, user, window, number in ended:
+                self.states.forget(partition, user, window, number, outgoing)
 
     def publish_counts(self) -> None:
         """Once per batch: a metric costs more than a decision's rule."""
@@ -129,22 +143,33 @@ def register(orchestrator: Orchestrator, *, lane: Lane) -> AgentT[bytes]:
     @app.agent(topic(app, topics.notifications(lane)), name=f"{ROLE}.{lane}")
     async def orchestrate(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH, GATHER_S[lane]):
+            ended: list[Ended] = []
             with seconds.time():
                 async with pipeline.settled(events) as outgoing:
                     orchestrator.announce(outgoing)
                     for event in events:
                         try:
-                            orchestrator.take(event, outgoing)
+                            over = orchestrator.take(event, outgoing)
+                            ended += [] if over is None else [over]
                             dead.handled(event)
                         except StoreFailed:
                             raise
                         except Exception as error:  # noqa: BLE001  all else here is pure: the fault is in the record
                             dead.bury(event, error, outgoing, now=clock())
+            if ended:
+                await pipeline.drained()
+                await orchestrator.forget(ended)
             orchestrator.publish_counts()
             records.inc(len(events))
             age.set(clock() / 1000 - events[0].message.timestamp)
 
     return orchestrate
+
+
+def _as_released(notification: NotificationV1, event: EventT[bytes]) -> NotificationV1:
+    """Due when its timer was: that may have been moved since the record was made."""
+    due_at = dict(event.message.headers or ()).get(DUE_HEADER)
+    return notification if due_at is None else msgspec.structs.replace(notification, due_at=int(due_at))
 
 
 def _labels(verdict: Verdict) -> tuple[str, str, str]:

@@ -65,8 +65,7 @@ class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `stopped` is why it may not be sent any more, on the channels `stopped_on` (none named means all). `hour` and `day`
     are how many notifications the attention budget was charged with in the sliding hour and day before, `paid` whether
-    this is one of them. `collected` are the channels on which it waits in a window already; `joining` is said when
-    that window is over, and asks whether it still belongs there.
+    this is one of them. `joining` is said of what waited in a window, when that is over: may it still be sent?
     """
 
     stopped: Reason | None = None
@@ -74,7 +73,6 @@ class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     hour: int = 0
     day: int = 0
     paid: bool = False
-    collected: tuple[Channel, ...] = ()
     joining: bool = False
 
 

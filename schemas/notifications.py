@@ -51,7 +51,6 @@ class NotificationV1(
 class FlushV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="flush.v1", tag_field="schema"):
     """Published on `notify.notifications.<lane>` by a timer: the user's window of this number is over."""
 
-    user_id: str
     channel: Channel
     window: str
     number: int

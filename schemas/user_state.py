@@ -6,7 +6,10 @@ from schemas.words import Channel, Lane, Reason
 
 
 class Pending(msgspec.Struct, frozen=True, array_like=True):
-    """A channel of a notification that a timer will bring back. `resolved_at` in ms, 0 while it waits."""
+    """A channel of a notification that a timer brings back.
+
+    `resolved_at` in ms, 0 while it waits; `verdict` as in prints.
+    """
 
     revision: int
     due_at: int
@@ -15,6 +18,7 @@ class Pending(msgspec.Struct, frozen=True, array_like=True):
     profile_version: int = 0
     resolved_at: int = 0
     timer_id: str = ""
+    verdict: int = 0
 
 
 class Stopped(msgspec.Struct, frozen=True, array_like=True):
@@ -26,11 +30,12 @@ class Stopped(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):
-    """The newest notification under a collapse key. Instants in ms."""
+    """The newest notification under a collapse key, and the one that it replaced. Instants in ms."""
 
     notification_id: str
     accepted_at: int
     expires_at: int
+    replaced: str = ""
 
 
 class Window(msgspec.Struct, frozen=True, array_like=True):
@@ -44,6 +49,7 @@ class Window(msgspec.Struct, frozen=True, array_like=True):
     key: str
     lane: Lane
     kind: Reason
+    tenant: str
     opened_at: int
     due_at: int
     revision: int = 0

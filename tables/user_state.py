@@ -1,6 +1,7 @@
 """The `user_state` table: one value per user, one read and one write per notification."""
 
 import struct
+from uuid import UUID
 
 import msgspec
 
@@ -11,14 +12,15 @@ from schemas.user_state import EMPTY, UserState, decode_user_state
 from tables.by_event import ByEvent
 from tables.keys import of_user
 
-_HOUR = struct.Struct(">I")
+_HOUR, _NUMBER = struct.Struct(">I"), struct.Struct(">Q")
+_DAY_MS = 24 * 3_600_000
 _FORGOTTEN_AT_ONCE = 1024
 
 
 class UserStates(ByEvent):
     """Typed access; keys are user ids: the state under `s`, prints that its row has no room for under `p` and hour.
 
-    Other kinds of keys of the same user have room beside them.
+    What waits in a window is under `w`, the window's key (9 bytes) and its number.
     """
 
     def load(self, partition: int, user: bytes) -> UserState:
@@ -41,6 +43,25 @@ class UserStates(ByEvent):
             state = self._relieved(partition, user, state, outgoing)
         self.write(partition, of_user(user, b"s"), pack(state), outgoing)
 
+    def collect(
+        self, partition: int, user: bytes, window: bytes, number: int, id_: str, item: bytes, outgoing: Outgoing
+    ) -> None:
+        """Keep an item (of this UUID) of a window: before the state that tells of it, so that it is never missing."""
+        self.write(partition, _of_window(user, window, number) + UUID(id_).bytes, item, outgoing)
+
+    def collected(self, partition: int, user: bytes, window: bytes, number: int, limit: int) -> list[bytes]:
+        """At most `limit` items of a window."""
+        first, after = _of_window(user, window, number), _of_window(user, window, number + 1)
+        return [value for _, value in self.items(partition, first, after, limit)]
+
+    def forget(self, partition: int, user: bytes, window: bytes, number: int, outgoing: Outgoing) -> None:
+        """Delete the items of a window, and what a crash may have left of one that was opened two days before it."""
+        past = _of_window(user, window, 0), _of_window(user, window, max(0, number - 2 * _DAY_MS))
+        own = _of_window(user, window, number), _of_window(user, window, number + 1)
+        for first, after in (past, own):
+            for key, _ in self.items(partition, first, after, _FORGOTTEN_AT_ONCE * 2):
+                self.delete(partition, key, outgoing)
+
     def _relieved(self, partition: int, user: bytes, state: UserState, outgoing: Outgoing) -> UserState:
         """Its row bounded, and its oldest hour forgotten once that is past: a bounded piece at a time."""
         moved, row = dedup.overflow(state.seen)
@@ -58,6 +79,10 @@ class UserStates(ByEvent):
         for key, _ in found:
             self.delete(partition, key, outgoing)
         return len(found) < _FORGOTTEN_AT_ONCE
+
+
+def _of_window(user: bytes, window: bytes, number: int) -> bytes:
+    return of_user(user, b"w", window + _NUMBER.pack(number))
 
 
 def _place(user: bytes, hour: int, print_: bytes) -> bytes:

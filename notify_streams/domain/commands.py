@@ -5,12 +5,14 @@ from typing import Literal, assert_never
 import msgspec
 
 from notify_streams.domain import patch
+from notify_streams.domain.ids import is_uuid
 from schemas.catalogue import Catalogue
 from schemas.commands import CancelV1, CommandResultV1, FieldError, UserCommand
 from schemas.profiles import Applied, ProfileV1
 
 _KEPT = 32
-_NOT_YET = (FieldError("", "this version cannot cancel: DELETE comes with the stops of a later one"),)
+_NOTHING_NAMED = (FieldError("", "notification_id is required, or source and collapse_key"),)
+_NO_UUID = (FieldError("/notification_id", "a UUID is required"),)
 
 
 def carry_out(
@@ -26,19 +28,20 @@ def carry_out(
         return profile, _result(command, user_id, seen.status, seen.version, profile, errors)
     status: Literal["applied", "conflict", "invalid"]
     errors = ()
-    if isinstance(command, CancelV1):
-        status, errors = "invalid", _errors(command, catalogue)
-    else:
-        outcome = patch.apply(profile, command, catalogue)
-        match outcome:
-            case patch.Applied(changed):
-                profile, status = changed, "applied"
-            case patch.Conflict():
-                status = "conflict"
-            case patch.Invalid(found):
-                status, errors = "invalid", found
-            case _:
-                assert_never(outcome)
+    if isinstance(command, CancelV1):  # it leaves the profile alone, and may be done twice
+        errors = _errors(command, catalogue)
+        status = "invalid" if errors else "applied"
+        return profile, _result(command, user_id, status, profile.version, profile, errors)
+    outcome = patch.apply(profile, command, catalogue)
+    match outcome:
+        case patch.Applied(changed):
+            profile, status = changed, "applied"
+        case patch.Conflict():
+            status = "conflict"
+        case patch.Invalid(found):
+            status, errors = "invalid", found
+        case _:
+            assert_never(outcome)
     return noted(profile, generation, offset, status), _result(
         command, user_id, status, profile.version, profile, errors
     )
@@ -60,7 +63,11 @@ def noted(profile: ProfileV1, generation: int, offset: int, status: str) -> Prof
 
 def _errors(command: UserCommand, catalogue: Catalogue) -> tuple[FieldError, ...]:
     """What is wrong with it whatever the profile: said again as often as it is asked."""
-    return _NOT_YET if isinstance(command, CancelV1) else patch.check(command, catalogue)
+    if not isinstance(command, CancelV1):
+        return patch.check(command, catalogue)
+    if command.notification_id is None:
+        return () if command.source is not None and command.collapse_key is not None else _NOTHING_NAMED
+    return () if is_uuid(command.notification_id) else _NO_UUID
 
 
 def _seen(profile: ProfileV1, generation: int, offset: int) -> Applied | None:

@@ -5,23 +5,26 @@ from collections.abc import Iterator
 import msgspec
 
 from notify_streams.domain import ids
-from notify_streams.domain.meeting import origin_of_timer
+from notify_streams.domain.decide import RULES
+from notify_streams.domain.meeting import deferred, origin_of_timer, timer_id
 from schemas.codec import encode
 from schemas.content import Content
-from schemas.decisions import DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Verdict
+from schemas.decisions import DecisionV1, Deliver, ProfileSlice, StateSlice, Verdict
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import NotificationV1
 from schemas.profiles import ProfileV1
 from schemas.timers import PutTimerV1
-from schemas.words import CHANNELS, Channel
+from schemas.words import Channel
 
 
 def deliveries(
     notification: NotificationV1, profile: ProfileV1, verdict: Deliver, now: int, revision: int
 ) -> Iterator[DeliveryV1]:
-    """One per endpoint, with its address."""
+    """One per endpoint, with its address; only of the one that came back, where one did."""
     content = notification.content or Content()
     for endpoint_id in verdict.endpoint_ids:
+        if notification.endpoint_id not in (None, endpoint_id):
+            continue
         address = _address(profile, verdict.channel, endpoint_id)
         yield DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
@@ -34,11 +37,18 @@ def deliveries(
             expires_at=notification.expires_at,
             decided_at=now,
             lane=notification.lane,
+            attempt=notification.attempt,
             revision=revision,
             profile_version=profile.version,
             hold_from=verdict.hold_from,
             due_at=notification.due_at,
             source=notification.source,
+            event_id=notification.event_id,
+            event_time=notification.event_time,
+            dedupe_key=notification.dedupe_key,
+            excluded=notification.excluded,
+            send_at=notification.send_at,
+            event_locale=notification.locale,
             tenant=notification.tenant,
             locale=notification.locale or profile.locale,
             zone=profile.zone,
@@ -46,10 +56,9 @@ def deliveries(
             aggregation_key=notification.aggregation_key,
             broadcast_id=notification.broadcast_id,
             replay=notification.replay,
+            members=notification.members,
             traceparent=notification.traceparent,
-            content=content
-            if address is None
-            else Content(payload=content.payload, actor=content.actor, object=content.object, address=address),
+            content=content if address is None else msgspec.structs.replace(content, address=address),
         )
 
 
@@ -58,22 +67,17 @@ def timers(notification: NotificationV1, verdicts: tuple[Verdict, ...], revision
 
     Its id follows from what a user's state says of these channels, so that it can be moved and cancelled.
     """
-    waiting: dict[int, list[Channel]] = {}
-    for verdict in verdicts:
-        if isinstance(verdict, Defer):
-            waiting.setdefault(verdict.until, []).append(verdict.channel)
-    for until, channels in waiting.items():
-        names = "+".join(sorted(channels, key=CHANNELS.index))
-        timer_id = f"decide/{notification.notification_id}/{names}"
+    for until, channels in deferred(verdicts).items():
+        timer = timer_id(notification, channels)
         again = msgspec.structs.replace(
             notification,
             channels=tuple(channels),
             revision=revision + 1,
             due_at=until,
-            origin=origin_of_timer(timer_id, revision + 1),
+            origin=origin_of_timer(timer, revision + 1),
         )
         yield PutTimerV1(
-            timer_id=timer_id,
+            timer_id=timer,
             due_at=until,
             revision=revision + 1,
             target=f"notifications.{notification.lane}",
@@ -101,6 +105,7 @@ def record(
         catalogue=catalogue,
         tzdata=tzdata,
         verdicts=verdicts,
+        rules=RULES,
     )
 
 

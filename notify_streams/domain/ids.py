@@ -22,12 +22,25 @@ def delivery_id(notification: str, channel: str, endpoint_id: str) -> str:
     return _uuid5((notification, channel, endpoint_id))
 
 
+def digest_id(user_id: str, channel: str, window: str, number: int) -> str:
+    """One per user, channel and numbered window."""
+    return _uuid5((user_id, channel, window, str(number)))
+
+
 def time_uuid(at_ms: int, seed: str) -> UUID:
     """A version-1 UUID (Cassandra's TIMEUUID) of this instant whose remaining bits come from the seed."""
     stamp = at_ms * 10_000 + _GREGORIAN_100_NS
     bits = int.from_bytes(blake2b(seed.encode(), digest_size=8).digest(), "big")
     time_part = (stamp & 0xFFFFFFFF) << 96 | (stamp >> 32 & 0xFFFF) << 80 | (stamp >> 48 & 0x0FFF | 0x1000) << 64
     return UUID(int=time_part | 0x8000_0000_0000_0000 | bits & 0x3FFF_FFFF_FFFF_FFFF)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether it is one in its usual spelling."""
+    try:
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
 
 
 def _uuid5(parts: tuple[str, ...]) -> str:

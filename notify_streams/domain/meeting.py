@@ -4,17 +4,21 @@ The state is read and written in one synchronous block before any effect. So the
 the same record again repeats its effects with the same inputs, another record of the same event has none.
 """
 
+from collections.abc import Iterable
+from hashlib import blake2b
+
 import msgspec
 
-from notify_streams.domain import dedup
+from notify_streams.domain import budget, dedup
 from notify_streams.domain.dedup import Seen, Sighting
-from schemas.decisions import Defer, Deliver, StateSlice, Verdict
+from schemas.decisions import Collect, Defer, Deliver, StateSlice, Verdict
 from schemas.notifications import NotificationV1
 from schemas.user_state import Pending, UserState
 from schemas.words import CHANNELS, Channel
 
-_BY_TIMER = "timer/"
+_BY_TIMER, _BY_SENDER = "timer/", "sender/"
 _DELIVER, _DEFER, _COLLECT = 1, 2, 3
+_WHOLE = 17  # bytes of the key of a channel with all its endpoints
 _MOST_PENDING = 1000  # all are read and written with each notification; a missing one means: go on
 
 
@@ -32,9 +36,20 @@ def origin_of_timer(timer_id: str, revision: int) -> str:
     return f"{_BY_TIMER}{timer_id}/{revision}"
 
 
+def comes_back(notification: NotificationV1) -> bool:
+    """Whether it was decided before, and a timer or a sender brings it to be decided again."""
+    return notification.origin.startswith((_BY_TIMER, _BY_SENDER))
+
+
+def timer_id(notification: NotificationV1, channels: Iterable[Channel]) -> str:
+    """The timer that brings these channels back at the same instant."""
+    at = "" if notification.endpoint_id is None else f"@{notification.endpoint_id}"
+    return f"decide/{notification.notification_id}/{'+'.join(sorted(channels, key=CHANNELS.index))}{at}"
+
+
 def meet(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
     """Compare a notification with its user's state. `now` in ms."""
-    if notification.origin.startswith(_BY_TIMER):
+    if comes_back(notification):
         return _meet_pending(state, notification, profile_version, now)
     seen = _trace(state, notification)
     sighting = dedup.sight(seen, notification.origin)
@@ -42,13 +57,25 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
         return Meeting(sighting, notification.channels, now, notification.revision)
     if seen.profile_version == profile_version & 0xFFFF:
         return Meeting(sighting, notification.channels, seen.decided_at, seen.revision)
-    return Meeting(sighting, notification.channels, now, seen.revision + 1)
+    # What waits in a window is asked again when that is over; decided now, it would go out twice.
+    channels = tuple(c for c in notification.channels if _decided(seen, c) != _COLLECT)
+    return Meeting(sighting if channels else Sighting.DUPLICATE, channels, now, seen.revision + 1)
 
 
-def slice_of(state: UserState, notification: NotificationV1) -> StateSlice:
-    """The part of the state that `decide` looks at."""
+def slice_of(state: UserState, notification: NotificationV1, now: int, *, joining: bool = False) -> StateSlice:
+    """The part of the state that `decide` looks at, as of `now` (ms)."""
     stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
-    return StateSlice() if stopped is None else StateSlice(stopped=stopped.reason, stopped_on=stopped.channels)
+    if stopped is None and not state.charged:
+        return StateSlice(joining=joining)
+    spending = budget.spending(state.charged, notification.notification_id, now)
+    return StateSlice(
+        stopped=None if stopped is None else stopped.reason,
+        stopped_on=() if stopped is None else stopped.channels,
+        hour=spending.hour,
+        day=spending.day,
+        paid=spending.paid,
+        joining=joining,
+    )
 
 
 def leave(
@@ -57,24 +84,58 @@ def leave(
     meeting: Meeting,
     profile_version: int,
     verdicts: tuple[Verdict, ...],
+    *,
+    costs: bool = False,
 ) -> UserState:
-    """The state after the decision, pruned of what is older than the window."""
+    """The state after the decision, pruned of what is older than the window. `costs`: a noisy delivery is charged."""
     print_, origin = dedup.print_of(notification.notification_id), dedup.origin_print(notification.origin)
-    pending = _pruned(state.pending, meeting.now) if state.pending else state.pending
-    if notification.origin.startswith(_BY_TIMER) or any(
-        isinstance(verdict, Defer) or (pending and _key(notification, verdict.channel) in pending)
-        for verdict in verdicts
-    ):
-        pending = dict(pending)
-        for verdict in verdicts:
-            key, entry = _key(notification, verdict.channel), _entry(verdict, meeting, origin, profile_version)
-            if key in pending or len(pending) < _MOST_PENDING:
-                pending[key] = pending[key] if _moved_on(pending.get(key), entry, meeting) else entry
-    row = state.seen
-    if not notification.origin.startswith(_BY_TIMER):
+    row, charges = state.seen, state.charged
+    if not (comes_back(notification) or notification.members):
         mask = sum(_code(verdict) << 2 * CHANNELS.index(verdict.channel) for verdict in verdicts)
         row = dedup.remember(row, print_, Seen(origin, meeting.now, profile_version, mask, meeting.revision))
-    return msgspec.structs.replace(state, seen=row, pending=pending)
+    if costs and any(isinstance(v, Deliver) and v.channel != "inapp" for v in verdicts):
+        charges = budget.charged(charges, notification.notification_id, meeting.now)
+    return msgspec.structs.replace(
+        state,
+        seen=row,
+        charged=charges,
+        pending=_left_pending(state, notification, meeting, profile_version, verdicts),
+        stopped={p: s for p, s in state.stopped.items() if s.until > meeting.now} if state.stopped else state.stopped,
+        latest={k: e for k, e in state.latest.items() if e.expires_at > meeting.now} if state.latest else state.latest,
+    )
+
+
+def _left_pending(
+    state: UserState,
+    notification: NotificationV1,
+    meeting: Meeting,
+    profile_version: int,
+    verdicts: tuple[Verdict, ...],
+) -> dict[bytes, Pending]:
+    pending = _pruned(state.pending, meeting.now) if state.pending else state.pending
+    if not (
+        comes_back(notification)
+        or any(isinstance(v, Defer) or (pending and _key(notification, v.channel) in pending) for v in verdicts)
+    ):
+        return pending
+    pending, origin, waiting = dict(pending), dedup.origin_print(notification.origin), deferred(verdicts)
+    for verdict in verdicts:
+        key, timer = _key(notification, verdict.channel), ""
+        if isinstance(verdict, Defer):
+            timer = timer_id(notification, waiting[verdict.until])
+        entry = _entry(verdict, meeting, origin, profile_version, timer)
+        if key in pending or len(pending) < _MOST_PENDING:
+            pending[key] = pending[key] if _moved_on(pending.get(key), entry, meeting) else entry
+    return pending
+
+
+def deferred(verdicts: Iterable[Verdict]) -> dict[int, list[Channel]]:
+    """The channels that wait, by the instant until which they do (ms)."""
+    waiting: dict[int, list[Channel]] = {}
+    for verdict in verdicts:
+        if isinstance(verdict, Defer):
+            waiting.setdefault(verdict.until, []).append(verdict.channel)
+    return waiting
 
 
 def _trace(state: UserState, notification: NotificationV1) -> Seen | None:
@@ -84,12 +145,13 @@ def _trace(state: UserState, notification: NotificationV1) -> Seen | None:
     if seen is not None or not state.pending:
         return seen
     own = dedup.origin_print(notification.origin)
-    entries = [entry for key, entry in state.pending.items() if key.startswith(print_)]
+    entries = {key: entry for key, entry in state.pending.items() if key.startswith(print_)}
     if not entries:
         return None
-    entry = next((entry for entry in entries if entry.origin == own), entries[0])
+    entry = next((e for e in entries.values() if e.origin == own), next(iter(entries.values())))
     revision = entry.revision if entry.resolved_at else entry.revision - 1
-    return Seen(entry.origin, entry.decided_at, entry.profile_version & 0xFFFF, 0, revision)
+    verdicts = sum(e.verdict << 2 * key[16] for key, e in entries.items() if len(key) == _WHOLE)
+    return Seen(entry.origin, entry.decided_at, entry.profile_version & 0xFFFF, verdicts, revision)
 
 
 def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
@@ -109,21 +171,23 @@ def _meet_pending(state: UserState, notification: NotificationV1, profile_versio
         if entry is None or (entry.resolved_at == 0 and entry.revision <= notification.revision):
             open_.append(channel)
         elif entry.origin == origin:
-            open_.append(channel)
             sighting = Sighting.REPEAT
             if entry.profile_version == profile_version:
+                open_.append(channel)
                 decided_at = entry.decided_at
-            else:
+            elif entry.verdict != _COLLECT:
+                open_.append(channel)
                 revision = entry.revision + 1
     if not open_:
         return Meeting(Sighting.DUPLICATE, (), now, revision)
     return Meeting(sighting, tuple(open_), decided_at, revision)
 
 
-def _entry(verdict: Verdict, meeting: Meeting, origin: bytes, profile_version: int) -> Pending:
+def _entry(verdict: Verdict, meeting: Meeting, origin: bytes, profile_version: int, timer: str) -> Pending:
     if isinstance(verdict, Defer):
-        return Pending(meeting.revision + 1, verdict.until, origin, meeting.now, profile_version)
-    return Pending(meeting.revision, 0, origin, meeting.now, profile_version, resolved_at=meeting.now)
+        return Pending(meeting.revision + 1, verdict.until, origin, meeting.now, profile_version, 0, timer, _DEFER)
+    decided = _code(verdict)
+    return Pending(meeting.revision, 0, origin, meeting.now, profile_version, meeting.now, verdict=decided)
 
 
 def _pruned(pending: dict[bytes, Pending], now: int) -> dict[bytes, Pending]:
@@ -135,8 +199,14 @@ def _pruned(pending: dict[bytes, Pending], now: int) -> dict[bytes, Pending]:
 
 
 def _key(notification: NotificationV1, channel: Channel) -> bytes:
-    """With the whole id: whoever plans anew has to name its timer."""
-    return bytes.fromhex(notification.notification_id.replace("-", "")) + bytes([CHANNELS.index(channel)])
+    """With the whole id: whoever plans anew has to name its timer. An endpoint that comes back alone has its own."""
+    key = bytes.fromhex(notification.notification_id.replace("-", "")) + bytes([CHANNELS.index(channel)])
+    endpoint = notification.endpoint_id
+    return key if endpoint is None else key + blake2b(endpoint.encode(), digest_size=4).digest()
+
+
+def _decided(seen: Seen, channel: Channel) -> int:
+    return seen.verdicts >> 2 * CHANNELS.index(channel) & 3
 
 
 def _code(verdict: Verdict) -> int:
@@ -145,5 +215,7 @@ def _code(verdict: Verdict) -> int:
             return _DELIVER
         case Defer():
             return _DEFER
+        case Collect():
+            return _COLLECT
         case _:
             return 0

@@ -53,7 +53,13 @@ _BEST_FIRST = (
 _RANK = {state: rank for rank, state in enumerate(_BEST_FIRST)}
 _DAY_MS = 24 * 3600 * 1000
 _SENT = frozenset({State.SENT, State.DELIVERED})
-_OWN_STATE = {Reason.EXPIRED: State.EXPIRED, Reason.CANCELLED: State.CANCELLED}
+_OWN_STATE = {
+    Reason.EXPIRED: State.EXPIRED,
+    Reason.QUIET_PAST_EXPIRY: State.EXPIRED,
+    Reason.CANCELLED: State.CANCELLED,
+    Reason.COLLAPSED: State.CANCELLED,
+    Reason.READ: State.CANCELLED,
+}
 
 
 def fold(notification_id: str, facts: Iterable[Fact]) -> NotificationStatus | None:
@@ -206,7 +212,7 @@ def _as_decided(verdict: Verdict | None) -> tuple[State, Reason | None, int | No
         case Defer():
             return State.DEFERRED, verdict.reason, verdict.until
         case Collect():
-            return State.COLLECTED, verdict.reason, None
+            return State.COLLECTED, verdict.reason, verdict.until
         case Suppress():
             return _OWN_STATE.get(verdict.reason, State.SUPPRESSED), verdict.reason, None
         case _:

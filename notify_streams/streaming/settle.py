@@ -52,6 +52,11 @@ class Pipeline:
         while len(self._under_way) > self._ahead:
             await asyncio.wait([self._under_way.popleft()])
 
+    async def drained(self) -> None:
+        """Wait until the broker has all that follows from the batches so far."""
+        while self._under_way:
+            await asyncio.wait([self._under_way.popleft()])
+
     async def _finish(self, batch: Batch, sent: Sent) -> None:
         try:
             offsets = await sent.acknowledged()

@@ -123,8 +123,8 @@ DELIVERED: dict[str, Any] = {
 WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
     "notification.v1": (NOTIFICATION, BARE_NOTIFICATION, msgspec.json.Decoder(NotificationV1 | FlushV1)),
     "flush.v1": (
-        FlushV1(user_id="änn", channel="email", window="digest/social", number=3, due_at=NOW),
-        FlushV1(user_id="", channel="inapp", window="", number=0, due_at=0),
+        FlushV1(channel="email", window="digest/social", number=3, due_at=NOW),
+        FlushV1(channel="inapp", window="", number=0, due_at=0),
         msgspec.json.Decoder(NotificationV1 | FlushV1),
     ),
     "stop.v1": (
@@ -214,7 +214,6 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
                 hour=3,
                 day=17,
                 paid=True,
-                collected=("push",),
                 joining=True,
             ),
             now=NOW,
@@ -385,9 +384,11 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             charged=bytes(range(32)),
             stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",))},
             older=(497_222, 497_223),
-            latest={b"0123456789": Latest(ID, NOW, LATER)},
+            latest={b"0123456789": Latest(ID, NOW, LATER, DELIVERY)},
             windows={
-                b"\x01group": Window(3, "email", "digest/social", "low", Reason.DIGEST, NOW, LATER, 1, 17, LATER + 1)
+                b"\x01group": Window(
+                    3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1
+                )
             },
         ),
         UserState(),

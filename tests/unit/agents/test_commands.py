@@ -10,7 +10,9 @@ from notify_streams.streaming.keyed import NoUser
 from schemas.codec import encode
 from schemas.commands import PatchPreferencesV1, Preferences, PutEndpointV1
 from schemas.profiles import NOBODY, Address, decode_profile
+from schemas.stops import decode_stop
 from tables.profiles import Profiles
+from tables.user_state import UserStates
 from tests.builders import a_catalogue
 from tests.fakes import Clock, Recording, Table, an_app, arrived
 
@@ -18,9 +20,10 @@ CATALOGUE = a_catalogue()
 
 
 @pytest.fixture
-def commands(profile_table: Table, clock: Clock) -> Commands:
+def commands(state_table: Table, profile_table: Table, clock: Clock) -> Commands:
     dead = DeadLetters("commands", 20)
-    return Commands(an_app(), Profiles(profile_table, "notify."), CATALOGUE, dead, generation=1, clock=clock)
+    states, profiles = UserStates(state_table, "notify."), Profiles(profile_table, "notify.")
+    return Commands(an_app(), states, profiles, CATALOGUE, dead, generation=1, clock=clock)
 
 
 def a_patch(locale: str = "fr", **changes: Any) -> bytes:
@@ -38,16 +41,19 @@ def test_a_command_changes_the_profile_and_is_answered(commands: Commands, outgo
     partition, key, result = answer
     assert (partition, key, result.command_id, result.status, result.version) == (home, b"ann", "to-fr", "applied", 1)
     assert commands.profiles.load(home, b"ann").locale == "fr"
-    [record] = outgoing.records
-    assert (record.topic, record.partition, record.key) == ("profiles", home, b"ann")
-    assert decode_profile(record.value or b"").locale == "fr"
+    assert [r.topic for r in outgoing.records] == ["stops", "profiles"]
+    assert {(r.partition, r.key) for r in outgoing.records} == {(home, b"ann")}
+    assert decode_stop(outgoing.of("stops")[0]).version == 1
+    assert decode_profile(outgoing.of("profiles")[0]).locale == "fr"
 
 
-def test_the_same_record_again_is_answered_the_same_and_writes_nothing(commands: Commands, outgoing: Recording) -> None:
+def test_the_same_record_again_is_answered_the_same_and_tells_the_senders_again(
+    commands: Commands, outgoing: Recording
+) -> None:
     first = commands.take(at_home(commands, a_patch()), outgoing)
     again = Recording()
     assert commands.take(at_home(commands, a_patch()), again) == first
-    assert again.records == []
+    assert again.topics() == ["stops"]
 
 
 def test_a_refused_command_is_remembered_and_changes_no_version(commands: Commands, outgoing: Recording) -> None:

@@ -76,12 +76,6 @@ def test_every_channel_asked_for_gets_exactly_one_verdict_in_its_order() -> None
             Reason.ENDPOINT_SUPPRESSED,
             a_slice(an_endpoint(suppressed="bounced"), an_endpoint(endpoint_id="work", verified=False)),
         ),
-        Case(
-            "nowhere to send comes before not yet",
-            Reason.NO_ENDPOINT,
-            ProfileSlice(),
-            notification={"send_at": NOW + 1},
-        ),
     ],
     ids=lambda case: case.says,
 )

@@ -240,9 +240,11 @@ def test_entries_are_forgotten_a_day_after_they_are_resolved_and_waiting_ones_ne
 def test_a_stopped_notification_is_seen_by_its_print_alone() -> None:
     _, state = met_with()
     print_ = state.seen[:10]
-    assert slice_of(UserState(stopped={print_: Stopped(NOW, Reason.CANCELLED)}), a_notification()).stopped
-    assert not slice_of(UserState(stopped={b"0123456789": Stopped(NOW, Reason.CANCELLED)}), a_notification()).stopped
-    assert not slice_of(EMPTY, a_notification()).stopped
+    assert slice_of(UserState(stopped={print_: Stopped(NOW, Reason.CANCELLED)}), a_notification(), NOW).stopped
+    assert not slice_of(
+        UserState(stopped={b"0123456789": Stopped(NOW, Reason.CANCELLED)}), a_notification(), NOW
+    ).stopped
+    assert not slice_of(EMPTY, a_notification(), NOW).stopped
 
 
 VERDICTS = st.sampled_from([deliver, defer, suppress])

@@ -65,7 +65,7 @@ def test_an_inbox_item_written_again_is_one_attempt_at_the_first_time() -> None:
     ("verdict", "state", "due_at"),
     [
         (Defer(channel="email", until=NOON + 9000, reason=Reason.SCHEDULED), State.DEFERRED, NOON + 9000),
-        (Collect(channel="email", window="digest/orders", until=NOON, reason=Reason.DIGEST), State.COLLECTED, None),
+        (Collect(channel="email", window="digest/orders", until=NOON, reason=Reason.DIGEST), State.COLLECTED, NOON),
         (suppress(Reason.OPTED_OUT_OF_CATEGORY), State.SUPPRESSED, None),
         (suppress(Reason.ERASED), State.SUPPRESSED, None),
         (suppress(Reason.CHANNEL_EXCLUDED), State.SUPPRESSED, None),

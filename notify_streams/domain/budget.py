@@ -1,0 +1,71 @@
+"""The attention budget: how many notifications a user was disturbed by lately, whatever their type and channel.
+
+A row of charges, oldest first, 16 bytes each: six of the instant (ms), ten of the notification's print. A notification
+is charged once. Charges outlive their day by two hours, so that what comes again after a crash is judged by the same
+ones.
+"""
+
+from typing import NamedTuple
+
+from notify_streams.domain.dedup import print_of
+from schemas.catalogue import Budget
+
+_WIDTH, _AT = 16, 6
+HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
+_KEPT_MS = DAY_MS + 2 * HOUR_MS
+
+
+class Spending(NamedTuple):
+    """How many notifications were charged in the hour and in the day before, and whether this one was, earlier."""
+
+    hour: int
+    day: int
+    paid: bool
+
+
+def spending(row: bytes, notification_id: str, now: int) -> Spending:
+    """What a decision about this notification at `now` (ms) finds; made again, it finds what it found before."""
+    own = _position(row, print_of(notification_id))
+    paid = own >= 0
+    if paid and _instant(row, own) == now:  # the charge of this very decision, and what came after it
+        row, paid = row[:own], False
+    hour = day = 0
+    for at in range(len(row) - _WIDTH, -1, -_WIDTH):
+        age = now - _instant(row, at)
+        if age >= DAY_MS:
+            break
+        day += age >= 0
+        hour += 0 <= age < HOUR_MS
+    return Spending(hour, day, paid)
+
+
+def charged(row: bytes, notification_id: str, now: int) -> bytes:
+    """The row with this notification charged at `now` (ms), and without what is forgotten by then."""
+    if _position(row, print_of(notification_id)) >= 0:
+        return row
+    start = 0
+    while start < len(row) and _instant(row, start) <= now - _KEPT_MS:
+        start += _WIDTH
+    return row[start:] + now.to_bytes(_AT, "big") + print_of(notification_id)
+
+
+def is_spent(budget: Budget, hour: int, day: int) -> bool:
+    """Whether one more would be one too many."""
+    return (budget.hour is not None and hour >= budget.hour) or (budget.day is not None and day >= budget.day)
+
+
+def is_limited(budget: Budget) -> bool:
+    """Whether charges are worth keeping."""
+    return budget.hour is not None or budget.day is not None
+
+
+def _instant(row: bytes, at: int) -> int:
+    return int.from_bytes(row[at : at + _AT], "big")
+
+
+def _position(row: bytes, print_: bytes) -> int:
+    """Where the charge of this print begins, or -1."""
+    at = row.find(print_)
+    while at >= 0 and at % _WIDTH != _AT:
+        at = row.find(print_, at + 1)
+    return at - _AT if at >= 0 else -1
