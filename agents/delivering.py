@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 import msgspec
 from faust.types import EventT
@@ -10,13 +11,16 @@ from faust.types import EventT
 from agents.clock import Clock, wall_clock
 from notify_streams.domain import outcomes
 from notify_streams.domain.answers import Answer, TryLater, Unknown
-from notify_streams.domain.gate import why_not
+from notify_streams.domain.gate import DecideAgain, Ended, Send, may_still_send
 from notify_streams.domain.rendered import TemplateFailed
 from notify_streams.domain.retry import RetryPolicy, next_step
+from notify_streams.domain.send_back import send_back
 from notify_streams.metrics import BYPASSED, DUPLICATES, PROVIDER_SECONDS
 from notify_streams.ports import Claim, DeliveryKeys, Mail, MailProvider, Renderer, Unavailable
 from schemas.deliveries import DeliveryV1
+from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeV1
+from schemas.stops import Gate
 from schemas.timers import PutTimerV1
 from schemas.words import Reason
 
@@ -34,15 +38,20 @@ class Job(msgspec.Struct, eq=False):
 
 
 class Results(msgspec.Struct):
-    """What follows from a batch. `dead` are those that used up their attempts, or could not be rendered."""
+    """What follows from a batch.
+
+    `dead` are those that used up their attempts, or could not be rendered. `again` are those given back to be decided
+    again: nothing is said of them here, since no attempt was made and none has ended.
+    """
 
     outcomes: list[tuple[Job, OutcomeV1]] = []
     timers: list[tuple[Job, PutTimerV1]] = []
     dead: list[tuple[Job, OutcomeV1]] = []
+    again: list[tuple[Job, NotificationV1]] = []
 
 
 class Sender:
-    """One per process and channel; its collaborators are ports."""
+    """One per process and channel; its collaborators are ports. `gate` is asked by partition and user id."""
 
     def __init__(
         self,
@@ -54,17 +63,21 @@ class Sender:
         *,
         concurrency: int,
         deliver_only_to: Sequence[str],
+        gate: Callable[[int, bytes], Gate],
         jitter: Callable[[], float],
         interrupted: Callable[[], bool],
         clock: Clock = wall_clock,
     ) -> None:
         self.provider, self.renderer, self.policy, self.clock = provider, renderer, policy, clock
         self._keys, self._own_memory = keys, own_memory
-        self._concurrency, self._deliver_only_to = concurrency, deliver_only_to
+        self._concurrency, self._deliver_only_to, self._gate = concurrency, deliver_only_to, gate
         self._jitter, self._interrupted = jitter, interrupted
 
     async def work(self, jobs: Sequence[Job], *, hold: bool) -> Results:
-        """Bring every job to an outcome or a timer. `hold`: without Redis wait, rather than go on without it."""
+        """Bring every job to an outcome, a timer, or back to its decision.
+
+        `hold`: without Redis wait, rather than go on without it.
+        """
         results, loop = Results(), asyncio.get_running_loop()
         deadline = loop.time() + BATCH_S
         keys, claimed = await self._claimed(_once(jobs), hold, results)
@@ -75,6 +88,7 @@ class Sender:
                 break
             wave = _wave(waiting, self._concurrency)
             waiting = [job for job in waiting if job not in wave]
+            wave = self._open(wave, results)  # the waves before may have taken long
             try:
                 await self._call(wave, keys, results)
             except Unavailable:
@@ -87,14 +101,24 @@ class Sender:
         return results
 
     def _open(self, jobs: Sequence[Job], results: Results) -> list[Job]:
-        """Those that may still be sent; the others end here. After the claim: what was sent in time stays sent."""
+        """Those that may still be sent; the others end here, or go back to be decided again.
+
+        After the claim: what was sent in time stays sent. A claim does no harm: whoever gets the same attempt later,
+        here or elsewhere, may take it over.
+        """
         now, open_ = self.clock(), []
         for job in jobs:
-            reason = why_not(job.delivery, now, self._deliver_only_to)
-            if reason is None:
-                open_.append(job)
-            else:
-                results.outcomes.append((job, outcomes.not_tried(job.delivery, reason, "", now)))
+            message = job.event.message
+            gate = self._gate(message.partition, message.key or b"")
+            match may_still_send(job.delivery, gate, now, self._deliver_only_to):
+                case Send():
+                    open_.append(job)
+                case DecideAgain():
+                    results.again.append((job, send_back(job.delivery)))
+                case Ended(reason):
+                    results.outcomes.append((job, outcomes.not_tried(job.delivery, reason, "", now)))
+                case answer:
+                    assert_never(answer)
         return open_
 
     async def _claimed(self, jobs: list[Job], hold: bool, results: Results) -> tuple[DeliveryKeys, list[Job]]:
@@ -216,12 +240,15 @@ class Sender:
 
 
 def _once(jobs: Sequence[Job]) -> list[Job]:
-    """Of an attempt that came more than once the first: the batch is settled as one."""
-    first: dict[tuple[str, int], Job] = {}
+    """Of an attempt that came more than once the latest decision: the batch is settled as one."""
+    kept: dict[tuple[str, int], Job] = {}
     for job in jobs:
-        if first.setdefault((job.delivery.delivery_id, job.delivery.attempt), job) is not job:
+        key = job.delivery.delivery_id, job.delivery.attempt
+        known = kept.setdefault(key, job)
+        if known is not job:
             DUPLICATES.labels(stage=f"sender-{job.delivery.channel}").inc()
-    return list(first.values())
+            kept[key] = job if job.delivery.revision > known.delivery.revision else known
+    return list(kept.values())
 
 
 def _wave(jobs: Sequence[Job], size: int) -> list[Job]:

@@ -10,7 +10,7 @@ from faust.types import AgentT, EventT, StreamT
 from agents.clock import Clock, wall_clock
 from notify_streams.domain import ids, outcomes
 from notify_streams.domain.dedup import print_of
-from notify_streams.domain.gate import why_not
+from notify_streams.domain.gate import has_expired
 from notify_streams.domain.rendered import RenderedInbox, TemplateFailed
 from notify_streams.inbox.tail import LiveTail
 from notify_streams.metrics import DELIVERIES, DUPLICATES, END_TO_END, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
@@ -76,9 +76,8 @@ class Inbox:
         delivery, now = decode_delivery(value), self.clock()
         print_ = print_of(str(UUID(delivery.notification_id)))  # the database takes no other, and would try for ever
         known = self.states.knows(partition, user, print_)
-        reason = None if known else why_not(delivery, now, ())
-        if reason is not None:
-            late = outcomes.not_tried(delivery, reason, "", now)
+        if not known and has_expired(delivery, now):
+            late = outcomes.not_tried(delivery, Reason.EXPIRED, "", now)
             outgoing.add(topics.OUTCOMES, partition, user, encode(late))
             writes.ended.append(late)
             return

@@ -1,9 +1,11 @@
-"""Deliveries of a channel in; calls to its provider, outcomes, retries by timer and dead letters out."""
+"""Deliveries of a channel in; calls to its provider, outcomes, retries by timer, what is to be decided again out."""
 
 import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.delivering import Job, Results, Sender
+from agents.gates import Gatekeeper
+from notify_streams.domain.dedup import print_of
 from notify_streams.metrics import (
     ATTEMPTS,
     DELIVERIES,
@@ -15,7 +17,7 @@ from notify_streams.metrics import (
 )
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
-from notify_streams.streaming.batches import batches
+from notify_streams.streaming.batches import batches, put_back
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
 from notify_streams.streaming.lanes import GATHER_S
@@ -29,8 +31,13 @@ from schemas.words import Channel, Lane
 BATCH = 100
 
 
-def register(app: App, sender: Sender, dead: DeadLetters, *, channel: Channel, lane: Lane) -> AgentT[bytes]:
-    """The agent of one channel and lane. Without Redis HIGH goes on, the other lanes are held."""
+def register(
+    app: App, sender: Sender, gatekeeper: Gatekeeper, dead: DeadLetters, *, channel: Channel, lane: Lane
+) -> AgentT[bytes]:
+    """The agent of one channel and lane. Without Redis HIGH goes on, the other lanes are held.
+
+    What was stopped before a delivery was met is known when it is: after an assignment stops come first.
+    """
     role = f"sender-{channel}"
     records, seconds, age = (
         STAGE_RECORDS.labels(role=role, lane=lane),
@@ -41,6 +48,9 @@ def register(app: App, sender: Sender, dead: DeadLetters, *, channel: Channel, l
     @app.agent(topic(app, topics.deliveries(channel, lane)), name=f"{role}.{lane}")
     async def send(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH, GATHER_S[lane]):
+            if not await gatekeeper.caught_up({event.message.partition for event in events}):
+                put_back(events)
+                continue
             with seconds.time():
                 async with settled(app) as outgoing:
                     jobs = _jobs(events, dead, outgoing, sender.clock())
@@ -58,7 +68,9 @@ def _jobs(events: list[EventT[bytes]], dead: DeadLetters, outgoing: Outgoing, no
     for event in events:
         try:
             _, _, value = keyed(event)
-            jobs.append(Job(event, decode_delivery(value)))
+            delivery = decode_delivery(value)
+            print_of(delivery.notification_id)  # the gate looks for it, and must not be the one to refuse it
+            jobs.append(Job(event, delivery))
             dead.handled(event)
         except (ValueError, msgspec.MsgspecError) as error:
             dead.bury(event, error, outgoing, now=now)
@@ -72,6 +84,10 @@ def _publish(results: Results, dead: DeadLetters, outgoing: Outgoing, now: int) 
     for job, timer in results.timers:
         message = job.event.message
         outgoing.add(topics.TIMERS, message.partition, message.key, encode(timer))
+    for job, notification in results.again:
+        message = job.event.message
+        name = topics.notifications(notification.lane)
+        outgoing.add(name, message.partition, message.key, encode(notification))
     for job, outcome in results.dead:
         reason = outcome.reason.value if outcome.reason is not None else outcome.state
         dead.keep(job.event, reason, outcome.detail, outgoing, now=now, attempts=outcome.attempt)
@@ -79,6 +95,8 @@ def _publish(results: Results, dead: DeadLetters, outgoing: Outgoing, now: int) 
 
 def _count(results: Results) -> None:
     """Each end and each call once: what is only said again was counted when it happened."""
+    for _, notification in results.again:
+        DELIVERIES.labels(channel=notification.channels[0], state="decided_again").inc()
     for job, outcome in results.outcomes:
         if job.repeated:
             continue

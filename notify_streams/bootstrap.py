@@ -8,6 +8,7 @@ from importlib.metadata import version
 import uvloop
 
 from agents import commands as command_agent
+from agents import gates as gate_agent
 from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
@@ -30,6 +31,7 @@ from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.providers.smtp.adapter import SmtpProvider
 from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.records.explain import explain
+from notify_streams.settings import Channel as ChannelSettings
 from notify_streams.settings import Settings, SettingsError, milliseconds, seconds
 from notify_streams.stores.cassandra import Session, connect
 from notify_streams.stores.redis import Expendable
@@ -42,6 +44,7 @@ from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.waiting import patiently
 from schemas.catalogue import Catalogue
 from schemas.words import LANES
+from tables.gates import Gates
 from tables.inbox_state import InboxStates
 from tables.profiles import Profiles
 from tables.timers import Timers
@@ -81,7 +84,7 @@ async def orchestrator(settings: Settings, instance: int, _: Health) -> App:
         orchestrate_agent.register(role, lane=lane)
     generation = settings.kafka.generation
     command_agent.register(
-        command_agent.Commands(app, profiles, known, _dead_letters(settings, "commands"), generation=generation)
+        command_agent.Commands(app, states, profiles, known, _dead_letters(settings, "commands"), generation=generation)
     )
     return app
 
@@ -128,12 +131,13 @@ async def sender_email(settings: Settings, instance: int, health: Health) -> App
     redis = Expendable(settings.redis)
     app.closers.append(redis.close)
     keys, own_memory, dead = RedisDeliveryKeys(redis), MemoryDeliveryKeys(), _dead_letters(settings, "sender-email")
-    policy = RetryPolicy(
-        base_ms=milliseconds(channel.retry.base),
-        cap_ms=milliseconds(channel.retry.cap),
-        attempts=channel.retry.attempts,
-        lock_ms=milliseconds(channel.lock),
-    )
+
+    def interrupted() -> bool:
+        return app.should_stop or app.rebalancing
+
+    gates = Gates(apps.table(app, "gates", topics.gates_log("email")), app.topic_prefix)
+    gatekeeper = gate_agent.Gatekeeper(app, gates, _dead_letters(settings, "stops"), interrupted=interrupted)
+    gate_agent.register(gatekeeper, role="sender-email")
     for lane in LANES:
         provider = mail_provider(settings)  # with connections of its own: HIGH must not wait for those of a slow LOW
         app.closers.append(provider.close)
@@ -142,13 +146,14 @@ async def sender_email(settings: Settings, instance: int, health: Health) -> App
             renderer,
             keys,
             own_memory,
-            policy,
+            _policy(channel),
             concurrency=channel.concurrency,
             deliver_only_to=settings.deliver_only_to,
+            gate=gatekeeper.gate,
             jitter=random.random,
-            interrupted=lambda: app.should_stop or app.rebalancing,
+            interrupted=interrupted,
         )
-        sender_agent.register(app, sender, dead, channel="email", lane=lane)
+        sender_agent.register(app, sender, gatekeeper, dead, channel="email", lane=lane)
     return app
 
 
@@ -214,6 +219,15 @@ def mail_provider(settings: Settings) -> MailProvider:
         if name == "smtp" and name in settings.providers:
             return SmtpProvider.of(settings.providers[name], channel, name=name)
     raise SettingsError(f"channels.email.providers: {list(channel.providers)} has none of: smtp")
+
+
+def _policy(channel: ChannelSettings) -> RetryPolicy:
+    return RetryPolicy(
+        base_ms=milliseconds(channel.retry.base),
+        cap_ms=milliseconds(channel.retry.cap),
+        attempts=channel.retry.attempts,
+        lock_ms=milliseconds(channel.lock),
+    )
 
 
 async def _rest(session: Session) -> Rest:

@@ -6,7 +6,7 @@ _FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
 EVENTS = Counter("notify_events_total", "Events by what became of them", ["outcome"])
 DECISIONS = Counter("notify_decisions_total", "Verdicts per channel", ["channel", "decision", "reason"])
-DELIVERIES = Counter("notify_deliveries_total", "Deliveries that reached a state", ["channel", "state"])
+DELIVERIES = Counter("notify_deliveries_total", "Deliveries by what became of them", ["channel", "state"])
 ATTEMPTS = Counter("notify_attempts_total", "Calls to a provider", ["channel", "provider", "outcome"])
 PROVIDER_SECONDS = Histogram(
     "notify_provider_request_seconds", "Duration of a call to a provider", ["provider"], buckets=_FAST

@@ -13,14 +13,15 @@ from schemas.words import Reason
 _ENDED: dict[Reason, OutcomeState] = {
     Reason.EXPIRED: "expired",
     Reason.CANCELLED: "cancelled",
-    Reason.GUARDED: "suppressed",
+    Reason.COLLAPSED: "cancelled",
+    Reason.READ: "cancelled",
     Reason.TEMPLATE_FAILED: "failed",
 }
 
 
 def not_tried(delivery: DeliveryV1, reason: Reason, detail: str, now: int) -> OutcomeV1:
-    """Ended without a call to a provider."""
-    return _outcome(delivery, state=_ENDED[reason], at=now, attempt=0, reason=reason, detail=detail)
+    """Ended without a call to a provider; for a reason that has no state of its own it counts as suppressed."""
+    return _outcome(delivery, state=_ENDED.get(reason, "suppressed"), at=now, attempt=0, reason=reason, detail=detail)
 
 
 def held(delivery: DeliveryV1, due_at: int, now: int) -> OutcomeV1:

@@ -30,3 +30,13 @@ async def batches(stream: StreamT[bytes], limit: int, gather_s: float = 0.0) -> 
             raise
         if not batch.held:
             batch.done()
+
+
+def put_back(batch: object) -> None:
+    """The list that `batches` yielded was not processed and never will be here: a stop or a rebalance has begun.
+
+    It comes again to whoever has its partitions next. Nothing after it is acknowledged until then.
+    """
+    taken = cast(Batch, batch)
+    taken.held = True
+    taken.give_up()

@@ -18,6 +18,7 @@ OUTCOMES, DECISIONS, RECEIPTS, STOPS = "outcomes", "decisions", "receipts", "sto
 USER_COMMANDS, COMMAND_RESULTS, PROFILES = "user-commands", "command-results", "profiles"
 TIMERS, TICKS, INBOX_COMMANDS, DEAD_LETTERS = "timers", "ticks", "inbox-commands", "dead-letters"
 USER_STATE_LOG, TIMERS_LOG, INBOX_LOG = "user-state-changelog", "timers-changelog", "inbox-state-changelog"
+_WITH_SENDER = tuple(channel for channel in CHANNELS if channel != "inapp")
 
 
 def events(lane: Lane) -> str:
@@ -33,6 +34,11 @@ def notifications(lane: Lane) -> str:
 def deliveries(channel: Channel, lane: Lane) -> str:
     """What senders take."""
     return f"deliveries.{channel}.{lane}"
+
+
+def gates_log(channel: Channel) -> str:
+    """The changelog of the gates that the channel's sender keeps."""
+    return f"gates-sender-{channel}-changelog"
 
 
 _SET_HERE = 1  # ConfigSource.DYNAMIC_TOPIC_CONFIG of the protocol
@@ -65,6 +71,7 @@ def all_topics(kafka: Kafka) -> list[Topic]:
         (TICKS, short),
         (DEAD_LETTERS, {**kept, "retention.ms": str(30 * 86_400_000)}),
         *((name, compacted) for name in (PROFILES, USER_STATE_LOG, TIMERS_LOG, INBOX_LOG)),
+        *((gates_log(channel), compacted) for channel in _WITH_SENDER),
     ]
     common = {"max.message.bytes": str(2 * MAX_RECORD_BYTES), "min.insync.replicas": str(kafka.min_insync)}
     return [Topic(name, {**common, **config}) for name, config in named]

@@ -17,6 +17,7 @@ from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.settings import Redis
 from notify_streams.stores.redis import Expendable
 from schemas.deliveries import DeliveryV1, decode_delivery
+from schemas.stops import OPEN
 from schemas.words import Reason
 from tests.builders import MINUTE, NOW, POLICY, a_delivery, an_id
 from tests.fakes import Clock, Provider, Renderer, arrived
@@ -115,6 +116,7 @@ def a_sender(provider: Provider, redis: Expendable, renderer: Renderer | None = 
         POLICY,
         concurrency=4,
         deliver_only_to=(),
+        gate=lambda *_: OPEN,
         jitter=lambda: 0.0,
         interrupted=lambda: False,
         clock=Clock(),

@@ -1,64 +1,21 @@
 """What a sender does with a batch, with ports that do as they are told."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from agents import delivering
-from agents.delivering import Job, Results, Sender
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
-from notify_streams.ports import DeliveryKeys, MailProvider
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from schemas.content import Content
 from schemas.deliveries import DeliveryV1, decode_delivery
 from schemas.words import Reason
-from tests.builders import MAILBOX, MINUTE, NOW, POLICY, a_delivery, an_id, an_outcome
-from tests.fakes import Clock, Flaky, Provider, Renderer, arrived
-
-
-def a_sender(
-    provider: MailProvider | None = None,
-    keys: DeliveryKeys | None = None,
-    *,
-    renderer: Renderer | None = None,
-    interrupted: Callable[[], bool] = lambda: False,
-    clock: Clock | None = None,
-    concurrency: int = 4,
-    deliver_only_to: Sequence[str] = (),
-) -> Sender:
-    return Sender(
-        provider or Provider(),
-        renderer or Renderer(),
-        keys or MemoryDeliveryKeys(),
-        MemoryDeliveryKeys(),
-        POLICY,
-        concurrency=concurrency,
-        deliver_only_to=deliver_only_to,
-        jitter=lambda: 0.0,
-        interrupted=interrupted,
-        clock=clock or Clock(),
-    )
-
-
-def jobs(*deliveries: DeliveryV1) -> list[Job]:
-    return [Job(arrived(b""), delivery) for delivery in deliveries]
-
-
-async def work(sender: Sender, *deliveries: DeliveryV1, hold: bool = True) -> Results:
-    return await sender.work(jobs(*deliveries), hold=hold)
-
-
-def mail(user: str = "ann", said: str = '"x"', **changes: Any) -> DeliveryV1:
-    """A delivery of its own, to this user."""
-    content = Content(payload=msgspec.Raw(said.encode()), address=f"{user}@example.com")
-    return a_delivery(an_id(), user_id=user, **{"content": content, **changes})
-
-
-def states(results: Results) -> list[str]:
-    return [outcome.state for _, outcome in results.outcomes]
+from tests.builders import MAILBOX, MINUTE, NOW, POLICY, a_delivery, an_outcome
+from tests.fakes import Clock, Flaky, Provider, Renderer
+from tests.sending import a_sender, mail, states, work
 
 
 @pytest.fixture

@@ -42,7 +42,10 @@ def test_each_step_has_its_state_and_reason(
     [
         (Reason.EXPIRED, "expired"),
         (Reason.CANCELLED, "cancelled"),
+        (Reason.COLLAPSED, "cancelled"),
+        (Reason.READ, "cancelled"),
         (Reason.GUARDED, "suppressed"),
+        (Reason.ERASED, "suppressed"),
         (Reason.TEMPLATE_FAILED, "failed"),
     ],
 )
