@@ -25,6 +25,7 @@ _COMMANDS = {
     "keys": "notify_streams.cli.keys:keys",
     "send": "notify_streams.cli.send:send",
     "publish": "notify_streams.cli.publish:publish",
+    "preferences": "notify_streams.cli.preferences:preferences",
 }
 
 

@@ -67,11 +67,11 @@ class Waiting:
 
 
 class KafkaResults(Waiting):
-    """The tail: no group, for as long as the gateway runs."""
+    """The tail: no group, for as long as the gateway runs; it begins `back_s` seconds ago."""
 
-    def __init__(self, kafka: Kafka, heard: Callable[[CommandResultV1], None]) -> None:
+    def __init__(self, kafka: Kafka, heard: Callable[[CommandResultV1], None], *, back_s: float = KEPT_S) -> None:
         super().__init__(heard)
-        self._kafka = kafka
+        self._kafka, self._back_s = kafka, back_s
         self._task: asyncio.Task[None] | None = None
         self._next: dict[TopicPartition, int] = {}
 
@@ -124,7 +124,7 @@ class KafkaResults(Waiting):
     async def _beginnings(
         self, consumer: Any, partitions: Sequence[TopicPartition], ends: dict[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        since = round((time() - KEPT_S) * 1000)
+        since = round((time() - self._back_s) * 1000)
         found = await consumer.offsets_for_times(dict.fromkeys(partitions, since))
         of_time = {tp: ends[tp] if found.get(tp) is None else found[tp].offset for tp in partitions}
         return of_time | {tp: offset for tp, offset in self._next.items() if offset <= ends[tp]}

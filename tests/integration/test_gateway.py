@@ -13,10 +13,9 @@ import aiohttp
 import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer
 
 from notify_streams import settings
-from notify_streams.domain.commands import carry_out
 from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import build, serve
@@ -25,9 +24,7 @@ from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
-from schemas.codec import encode
-from schemas.commands import decode_command
-from schemas.profiles import NOBODY, ProfileV1
+from tests.orchestrating import orchestrate
 from tests.wire import gateway_parts
 from tests.wire.gateway_parts import CATALOGUE, Store
 
@@ -168,7 +165,7 @@ async def test_a_change_is_a_200_once_the_orchestrators_answer_is_heard(known: S
         one = await stack.enter_async_context(a_gateway(known))
         other = await stack.enter_async_context(a_gateway(known))
         await asyncio.gather(ready(one), ready(other))
-        orchestrator = asyncio.create_task(_orchestrate(known))
+        orchestrator = asyncio.create_task(orchestrate(known.kafka, CATALOGUE))
         stack.callback(orchestrator.cancel)
         for version, path in enumerate(("preferences", "endpoints/email/home"), 1):
             method = "PATCH" if path == "preferences" else "PUT"
@@ -182,23 +179,6 @@ async def test_a_change_is_a_200_once_the_orchestrators_answer_is_heard(known: S
             assert (status, tag) == (200, f'"{version}"')
             async with other.get(f"/v1/users/ann/{path}", headers=HEADERS) as response:
                 assert (response.status, response.headers["ETag"]) == (200, f'"{version}"')
-
-
-async def _orchestrate(known: Settings) -> None:
-    """Answers commands as the real one does."""
-    kafka, profiles = known.kafka, dict[bytes, ProfileV1]()
-    producer = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap)
-    consumer = AIOKafkaConsumer(
-        kafka.prefix + topics.USER_COMMANDS, bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest"
-    )
-    async with producer, consumer:
-        async for record in consumer:
-            before, user_id = profiles.get(record.key, NOBODY), record.key.decode()
-            place = {"generation": 1, "offset": record.offset}
-            after, result = carry_out(before, decode_command(record.value), user_id, CATALOGUE, **place)
-            profiles[record.key] = after
-            answer = encode(msgspec.structs.replace(result, profile=after))
-            await producer.send_and_wait(kafka.prefix + topics.COMMAND_RESULTS, answer, record.key)
 
 
 async def test_a_stop_finishes_what_is_under_way(known: Settings) -> None:

@@ -68,7 +68,7 @@ def test_stopping_what_does_not_run_is_done() -> None:
         *("", "up", "down", "status", "demo", "worker", "topics", "topics create", "topics check", "providers"),
         *("providers simulate", "config", "config check", "config show", "explain", "inspect", "reconcile", "schema"),
         *("schema create", "schema check", "gateway", "keys", "keys create", "keys list", "keys revoke", "send"),
-        *("publish",),
+        *("publish", "preferences", "preferences show", "preferences import"),
     ],
 )
 def test_every_command_says_what_it_is_for(words: str) -> None:

@@ -1,0 +1,217 @@
+"""Changes of preferences, one a line: judged, put on the log, and confirmed by the answers to them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic, perf_counter
+from typing import Any, BinaryIO
+from uuid import uuid4
+
+import click
+import msgspec
+from aiokafka.errors import KafkaError
+
+from notify_streams.cli.producing import producer
+from notify_streams.domain import patch
+from notify_streams.domain.accept import why_no_user_id
+from notify_streams.gateway import bodies
+from notify_streams.gateway.preferences import Effective
+from notify_streams.gateway.problems import Problem
+from notify_streams.gateway.results import KafkaResults
+from notify_streams.ports import Unavailable
+from notify_streams.settings import Kafka
+from notify_streams.streaming import topics
+from schemas.catalogue import Catalogue
+from schemas.codec import encode
+from schemas.commands import CommandResultV1, FieldError, PatchPreferencesV1, Preferences
+
+BY = "/shell"
+_UNDER_WAY = 4000
+_LISTENS_S = 15.0
+
+
+class ImportLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What a line holds; `preferences` is the body of a PATCH, `if_match` the version that it is for."""
+
+    user_id: str
+    preferences: msgspec.Raw
+    if_match: int | None = None
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A line that can be put on the log."""
+
+    number: int
+    user_id: str
+    command: PatchPreferencesV1
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A line that cannot, and what is wrong with which field."""
+
+    number: int
+    words: str
+
+
+class Tally(msgspec.Struct):
+    """What became of the lines. `unconfirmed` may have been applied; `unsent` were not tried."""
+
+    lines: int = 0
+    bad_lines: int = 0
+    applied: int = 0
+    invalid: int = 0
+    conflict: int = 0
+    unconfirmed: int = 0
+    unsent: int = 0
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """Lines of which it is known how they ended."""
+        return self.bad_lines + self.applied + self.invalid + self.conflict
+
+    @property
+    def all_applied(self) -> bool:
+        """Whether every line was taken."""
+        return self.applied == self.lines
+
+
+def judged(file: BinaryIO, catalogue: Catalogue) -> Iterator[Change | Refused]:
+    """Every line that is not blank, in order, by what the gateway would say of it."""
+    run = uuid4().hex[:16]
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            yield _judged(number, line.strip(), catalogue, f"{run}-{number}")
+
+
+def _judged(number: int, line: bytes, catalogue: Catalogue, command_id: str) -> Change | Refused:
+    try:
+        outer = bodies.typed(line, ImportLine, known=ImportLine.__struct_fields__)
+    except Problem as problem:
+        return Refused(number, _in_words(problem.body.errors or (FieldError("", problem.body.detail),)))
+    fault = why_no_user_id(outer.user_id)
+    if fault is not None:
+        return Refused(number, f"/user_id: {fault}")
+    try:
+        wanted = bodies.typed(bytes(outer.preferences), Preferences, known=Effective.__struct_fields__)
+    except Problem as problem:
+        return Refused(number, _in_words(problem.body.errors, "/preferences"))
+    command = PatchPreferencesV1(command_id=command_id, if_match=outer.if_match, by=BY, patch=wanted)
+    errors = patch.check(command, catalogue)
+    if errors:
+        return Refused(number, _in_words(errors, "/preferences"))
+    return Change(number, outer.user_id, command)
+
+
+def _in_words(errors: Iterable[FieldError], above: str = "") -> str:
+    return "; ".join(f"{above}{error.pointer}: {error.detail}".removeprefix(": ") for error in errors)
+
+
+class Importer:
+    """Keeps a few thousand changes under way: a user's stay in their order."""
+
+    def __init__(self, kafka: Kafka, *, patience_s: float, report: Callable[[int, str], None]) -> None:
+        self.tally = Tally()
+        self._kafka, self._patience_s, self._report = kafka, patience_s, report
+        self._under_way: dict[asyncio.Future[CommandResultV1], int] = {}
+        self._room = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    async def run(self, lines: Iterable[Change | Refused], advanced: Callable[[Tally], None]) -> None:
+        """All lines; gives up once nothing was answered for the patience. Raises ClickException without a broker."""
+        began, rest = perf_counter(), iter(lines)
+        results = KafkaResults(self._kafka, lambda _: None, back_s=0)
+        async with producer(self._kafka) as client:
+            results.start()
+            try:
+                await _listening(results)
+                if await self._send(client, results, rest, advanced):
+                    await self._settled(lambda: not self._under_way, advanced)
+            finally:
+                await results.close()
+        self.tally.unconfirmed = len(self._under_way)
+        for number in self._under_way.values():
+            self._report(number, f"not confirmed: {self._failure or 'no answer came'}")
+        self.tally.unsent = self.tally.lines - self.tally.done - self.tally.unconfirmed
+        self.tally.unsent += self._count_unsent(rest)
+        self.tally.seconds = perf_counter() - began
+
+    async def _send(
+        self, client: Any, results: KafkaResults, lines: Iterator[Change | Refused], advanced: Callable[[Tally], None]
+    ) -> bool:
+        """Whether all are on their way."""
+        topic = self._kafka.prefix + topics.USER_COMMANDS
+        for line in lines:
+            self.tally.lines += 1
+            if isinstance(line, Refused):
+                self.tally.bad_lines += 1
+                self._report(line.number, line.words)
+                continue
+            if not await self._settled(lambda: len(self._under_way) < _UNDER_WAY, advanced):
+                return False
+            try:
+                answer = results.expect(line.command.command_id)
+                self._under_way[answer] = line.number
+                answer.add_done_callback(self._take)
+                sent = await client.send(topic, encode(line.command), line.user_id.encode())
+            except (KafkaError, Unavailable) as error:
+                self._failure = error
+                return False
+            sent.add_done_callback(self._acknowledged)
+        return True
+
+    async def _settled(self, enough: Callable[[], bool], advanced: Callable[[Tally], None]) -> bool:
+        """Wait until it is enough; False when nothing was answered for so long that it will not be."""
+        while not enough():
+            advanced(self.tally)
+            self._room.clear()
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    await self._room.wait()
+            except TimeoutError:
+                return False
+            if self._failure is not None:
+                return False
+        advanced(self.tally)
+        return self._failure is None
+
+    def _take(self, answer: asyncio.Future[CommandResultV1]) -> None:
+        number = self._under_way.pop(answer, 0)
+        if answer.cancelled():
+            return
+        result = answer.result()
+        match result.status:
+            case "applied":
+                self.tally.applied += 1
+            case "conflict":
+                self.tally.conflict += 1
+                self._report(number, f"/if_match: the version is {result.version}")
+            case "invalid":
+                self.tally.invalid += 1
+                self._report(number, _in_words(result.errors, "/preferences"))
+        self._room.set()
+
+    def _acknowledged(self, sent: asyncio.Future[Any]) -> None:
+        error = None if sent.cancelled() else sent.exception()
+        if error is not None:
+            self._failure = error
+            self._room.set()
+
+    def _count_unsent(self, rest: Iterator[Change | Refused]) -> int:
+        count = 0
+        for line in rest:
+            self.tally.lines += 1
+            if isinstance(line, Refused):
+                self.tally.bad_lines += 1
+                self._report(line.number, line.words)
+            else:
+                count += 1
+        return count
+
+
+async def _listening(results: KafkaResults) -> None:
+    until = monotonic() + _LISTENS_S
+    while not results.listening:
+        if monotonic() > until:
+            hint = "`notify topics check` says which topics there are"
+            raise click.ClickException(f"the answers to commands cannot be heard. {hint}")
+        await asyncio.sleep(0.01)
