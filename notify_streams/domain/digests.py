@@ -28,6 +28,7 @@ def digest(
 
     It takes type, tenant, language and payload from the newest one, and expires with the last of them. `at` in ms.
     """
+    members = sorted(members, key=lambda member: (member.accepted_at, member.notification_id))
     last = newest(members)
     content = last.content or Content()
     told = group(members, shown=limits.shown, digest=windows.is_digest(flush.window))

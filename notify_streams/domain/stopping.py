@@ -40,7 +40,9 @@ def stop(
     """Stop a notification on these channels (none named means all), known or not: one that comes later meets it."""
     until, print_ = now + UNDER_WAY_MS, print_of(notification_id)
     known = state.stopped.get(print_)
-    if known is not None and known.channels and channels:
+    if known is not None and not known.channels:
+        channels = ()
+    elif known is not None and channels:
         channels = (*known.channels, *(c for c in channels if c not in known.channels))
     stopped = {**state.stopped, print_: Stopped(until, reason, channels)}
     if len(stopped) > _MOST_STOPPED:
@@ -84,11 +86,8 @@ def collapse(state: UserState, notification: NotificationV1, now: int) -> Follow
 def changed(state: UserState, profile: ProfileV1, catalogue: Catalogue, now: int) -> Followed:
     """A profile as it is from now on: what waits is decided anew, what is under way at the senders too."""
     told = StopV1(at=now, until=now + UNDER_WAY_MS, version=profile.version)
-    timers: list[PutTimerV1 | MoveTimerV1] = [*_brought_back(state, now)]
-    for step in windows.replanned(state, profile, catalogue, now):
-        state = step.state
-        timers += [] if step.timer is None else [step.timer]
-    return Followed(state, tuple(timers), (told,))
+    state, ends = windows.replanned(state, profile, catalogue, now)
+    return Followed(state, (*_brought_back(state, now), *ends), (told,))
 
 
 def _brought_back(state: UserState, now: int, id_: bytes = b"") -> Iterator[MoveTimerV1]:

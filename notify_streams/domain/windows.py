@@ -4,7 +4,6 @@ A window has a number that only grows: the instant at which it was opened, or on
 under keys of their own; what is here is the one line per channel and key that says which window is the last.
 """
 
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -113,15 +112,20 @@ def closed(state: UserState, flush: FlushV1, now: int) -> tuple[UserState, int]:
     return msgspec.structs.replace(state, windows=kept), now
 
 
-def replanned(state: UserState, profile: ProfileV1, catalogue: Catalogue, now: int) -> Iterator[Added]:
-    """The open windows that end at another time under this profile, each with the state after it and those before."""
+def replanned(
+    state: UserState, profile: ProfileV1, catalogue: Catalogue, now: int
+) -> tuple[UserState, list[PutTimerV1]]:
+    """The state with every open window ending when it does under this profile, and all their timers.
+
+    Also of those that stay as they are: what is done again after a crash may find the state, but not the timer.
+    """
+    planned = dict(state.windows)
     for key, window in state.windows.items():
         until = window.due_at if window.closed_at else _under(window, profile, catalogue, now)
         if until != window.due_at:
-            moved = msgspec.structs.replace(window, due_at=until, revision=window.revision + 1)
-            step = _with(state, key, moved, timer=True)
-            state = step.state
-            yield step
+            planned[key] = msgspec.structs.replace(window, due_at=until, revision=window.revision + 1)
+    timers = [timer_of(window) for window in planned.values() if not window.closed_at]
+    return (state if planned == state.windows else msgspec.structs.replace(state, windows=planned)), timers
 
 
 def lane_of(state: UserState, flush: FlushV1) -> Lane:

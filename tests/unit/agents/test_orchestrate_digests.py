@@ -1,0 +1,285 @@
+"""Items in, windows ended, digests out; and what a repeat in the middle of it leaves."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from agents.orchestrate import Orchestrator
+from notify_streams.domain.dedup import print_of
+from notify_streams.streaming.deadletters import DeadLetters
+from schemas.catalogue import Budget, Windows
+from schemas.codec import encode
+from schemas.content import Actor, Content
+from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, decode_decision
+from schemas.deliveries import DeliveryV1, decode_delivery
+from schemas.notifications import NotificationV1
+from schemas.outcomes import OutcomeV1, decode_outcome
+from schemas.profiles import ProfileV1, QuietHours
+from schemas.timers import PutTimerV1, decode_operation
+from schemas.user_state import Stopped
+from schemas.words import Reason
+from tables.profiles import Profiles
+from tables.user_state import UserStates
+from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_notification, a_profile, a_type, an_id
+from tests.fakes import Clock, Recording, Table, an_app, arrived
+
+CATALOGUE = msgspec.structs.replace(
+    a_catalogue(
+        channels=("inapp", "email"),
+        social_like=a_type(category="social", digestible=True, aggregate=True),
+        order_shipped=a_type(),
+    ),
+    budget=Budget(hour=3),
+    windows=Windows(wait_ms=5 * MINUTE, max_wait_ms=HOUR, max_size=4, shown=2),
+)
+HOURLY: dict[str, Any] = {"digest": {"email": {"social": "hourly"}}}
+
+
+@pytest.fixture
+def role(state_table: Table, profile_table: Table, clock: Clock) -> Orchestrator:
+    states, profiles = UserStates(state_table, "notify."), Profiles(profile_table, "notify.")
+    made = Orchestrator(an_app(), states, profiles, CATALOGUE, DeadLetters("o", 20), tzdata="2026.6", clock=clock)
+    profiles.store(0, b"ann", a_profile(**HOURLY), Recording())
+    return made
+
+
+def a_like(by: str = "bob", **changes: Any) -> NotificationV1:
+    plain = a_notification(
+        notification_id=an_id(),
+        type="social.like",
+        expires_at=NOW + DAY,
+        origin=f"events/0/{an_id()}",
+        content=Content(payload=msgspec.Raw(b"{}"), actor=Actor(by, by.title())),
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def take(role: Orchestrator, notification: NotificationV1) -> Recording:
+    outgoing = Recording()
+    assert role.take(arrived(encode(notification)), outgoing) is None
+    return outgoing
+
+
+def timer_in(outgoing: Recording) -> PutTimerV1:
+    [operation] = map(decode_operation, outgoing.of("timers"))
+    assert isinstance(operation, PutTimerV1)
+    return operation
+
+
+def end(role: Orchestrator, timer: PutTimerV1, clock: Clock, now: int | None = None) -> Recording:
+    """Its timer brings the flush back."""
+    clock.now = timer.due_at if now is None else now
+    outgoing = Recording()
+    role.take(arrived(bytes(timer.payload)), outgoing)
+    return outgoing
+
+
+def mails(outgoing: Recording) -> list[DeliveryV1]:
+    return [decode_delivery(value) for value in outgoing.of("deliveries.email.normal")]
+
+
+def decisions(outgoing: Recording) -> list[DecisionV1]:
+    read = [decode_decision(value) for value in outgoing.of("decisions")]
+    return [decision for decision in read if isinstance(decision, DecisionV1)]
+
+
+def set_profile(role: Orchestrator, **changes: Any) -> None:
+    role.profiles.store(0, b"ann", a_profile(version=8, **changes), Recording())
+
+
+def test_three_events_within_a_second_are_one_mail_in_their_order(role: Orchestrator, clock: Clock) -> None:
+    """DIG-01."""
+    likes = [a_like(f"u{number}", accepted_at=NOW + number) for number in range(3)]
+    first, *others = [take(role, like) for like in (likes[1], likes[0], likes[2])]
+    assert all(out.of("deliveries.inapp.normal") and not mails(out) for out in (first, *others))
+    assert all(not out.of("timers") for out in others)
+
+    outgoing = end(role, timer_in(first), clock)
+    [mail] = mails(outgoing)
+    assert mail.members == tuple(like.notification_id for like in likes)
+    assert mail.content is not None
+    assert mail.content.group is not None
+    assert mail.content.group.count == 3
+    assert mail.content.address == "ann@example.com"
+    [decided] = decisions(outgoing)
+    assert decided.notification.notification_id == mail.notification_id
+    assert decided.notification.source == "/digest"
+
+
+def test_a_verdict_says_which_digest_it_waits_for_and_until_when(role: Orchestrator) -> None:
+    [decided] = decisions(take(role, a_like()))
+    assert decided.verdicts[1] == Collect(
+        channel="email", window="digest/social", until=NOW - NOW % HOUR + HOUR, reason=Reason.DIGEST
+    )
+
+
+def test_a_second_end_of_the_same_window_sends_the_same_bytes_until_its_items_are_gone(
+    role: Orchestrator, clock: Clock
+) -> None:
+    timer = timer_in(take(role, a_like()))
+    first = end(role, timer, clock)
+    second = end(role, timer, clock, timer.due_at + 5_000)
+    assert [r for r in first.records if r.topic != "state-log"] == [r for r in second.records if r.topic != "state-log"]
+
+    ended = role.take(arrived(bytes(timer.payload)), Recording())
+    assert ended is not None
+    partition, user, window, number = ended
+    role.states.forget(partition, user, window, number, Recording())
+    assert end(role, timer, clock).topics() == ["state-log"]
+
+
+def test_an_item_met_again_is_not_in_two_digests(role: Orchestrator, clock: Clock) -> None:
+    """DIG-07 under a crash: the event is repeated before and after its window was ended."""
+    like = a_like()
+    timer = timer_in(take(role, like))
+    assert timer_in(take(role, like)) == timer
+    [mail] = mails(end(role, timer, clock))
+    assert mail.members == (like.notification_id,)
+    again = take(role, like)
+    assert again.of("timers") == []
+    assert [type(v) for v in decisions(again)[0].verdicts] == [Deliver, Collect]
+    next_ = timer_in(take(role, a_like()))
+    [mail] = mails(end(role, next_, clock))
+    assert like.notification_id not in mail.members
+
+
+def test_what_waits_already_is_not_sent_at_once_when_it_is_met_again_under_another_profile(
+    role: Orchestrator, clock: Clock
+) -> None:
+    like = a_like()
+    timer = timer_in(take(role, like))
+    set_profile(role)
+    again = take(role, like)
+    assert mails(again) == []
+    assert [v.channel for v in decisions(again)[0].verdicts] == ["inapp"]
+    assert len(mails(end(role, timer, clock))) == 1
+
+
+def test_preferences_expiry_and_stops_are_asked_again_of_each_item(role: Orchestrator, clock: Clock) -> None:
+    stays, late, cancelled = a_like("a"), a_like("b", expires_at=NOW + MINUTE), a_like("c")
+    timer = timer_in(take(role, stays))
+    for like in (late, cancelled):
+        take(role, like)
+    state = role.states.load(0, b"ann")
+    stopped = {print_of(cancelled.notification_id): Stopped(NOW + DAY, Reason.READ, ("email",))}
+    role.states.store(0, b"ann", msgspec.structs.replace(state, stopped=stopped), Recording())
+
+    outgoing = end(role, timer, clock)
+    [mail] = mails(outgoing)
+    assert mail.members == (stays.notification_id,)
+    assert mail.content is not None
+    assert mail.content.group is not None
+    assert mail.content.group.count == 1
+    left_out = {d.notification.notification_id: d for d in decisions(outgoing) if not d.notification.members}
+    assert left_out[late.notification_id].verdicts == (Suppress(channel="email", reason=Reason.EXPIRED),)
+    assert left_out[cancelled.notification_id].verdicts == (Suppress(channel="email", reason=Reason.READ),)
+    assert {d.notification.revision for d in left_out.values()} == {1}
+
+
+def test_nothing_left_to_say_is_no_mail(role: Orchestrator, clock: Clock) -> None:
+    """DIG-05."""
+    timer = timer_in(take(role, a_like()))
+    set_profile(role, categories={"social": {"email": False}})
+    outgoing = end(role, timer, clock)
+    assert mails(outgoing) == []
+    [left_out] = decisions(outgoing)
+    assert left_out.verdicts == (Suppress(channel="email", reason=Reason.OPTED_OUT_OF_CATEGORY),)
+
+
+def test_an_item_of_a_type_that_is_gone_does_not_hold_up_the_others(role: Orchestrator, clock: Clock) -> None:
+    """DIG-10: it goes back to where it is buried; the digest goes out."""
+    timer = timer_in(take(role, a_like()))
+    state = role.states.load(0, b"ann")
+    [(key, window)] = state.windows.items()
+    gone = a_like(type="gone", channels=("email",))
+    role.states.collect(0, b"ann", key, window.number, gone.notification_id, encode(gone), Recording())
+    outgoing = end(role, timer, clock)
+    assert len(mails(outgoing)) == 1
+    assert outgoing.of("notifications.normal") == [encode(gone)]
+
+
+def test_a_digest_waits_out_quiet_hours_and_is_then_one_mail(role: Orchestrator, clock: Clock) -> None:
+    timer = timer_in(take(role, a_like()))
+    all_day = (QuietHours(start="00:00", end="23:00"),)
+    set_profile(role, **HOURLY, quiet_hours=all_day)
+    outgoing = end(role, timer, clock)
+    assert mails(outgoing) == []
+    [decided] = decisions(outgoing)
+    [verdict] = decided.verdicts
+    assert isinstance(verdict, Defer)
+    assert verdict.reason is Reason.QUIET_HOURS
+    [mail] = mails(end(role, timer_in(outgoing), clock))
+    assert len(mail.members) == 1
+    assert mail.content is not None
+    assert mail.content.group is not None
+
+
+def test_a_digest_that_is_not_sent_after_all_says_so_of_each_member(role: Orchestrator, clock: Clock) -> None:
+    like = a_like()
+    timer = timer_in(take(role, like))
+    set_profile(role, **HOURLY, quiet_hours=(QuietHours(start="00:00", end="23:00"),))
+    waits = timer_in(end(role, timer, clock))
+    set_profile(role, channels={"email": False})
+    outgoing = end(role, waits, clock)
+    [outcome] = map(decode_outcome, outgoing.of("outcomes"))
+    assert isinstance(outcome, OutcomeV1)
+    assert (outcome.state, outcome.reason) == ("suppressed", Reason.OPTED_OUT_OF_CHANNEL)
+    assert outcome.members == (like.notification_id,)
+
+
+def test_likes_of_one_post_go_as_one_with_distinct_actors(role: Orchestrator, clock: Clock) -> None:
+    set_profile(role)
+    likes = [a_like(f"u{n % 3}", accepted_at=NOW + n, aggregation_key="post:9") for n in range(4)]
+    first = take(role, likes[0])
+    [decided] = decisions(first)
+    assert decided.verdicts[1] == Collect(
+        channel="email", window="group/social.like/post:9", until=NOW + 5 * MINUTE, reason=Reason.AGGREGATED
+    )
+    for like in likes[1:3]:
+        clock.now += MINUTE
+        take(role, like)
+    put_off = end(role, timer_in(first), clock)
+    assert mails(put_off) == []
+    [mail] = mails(end(role, timer_in(put_off), clock))
+    assert mail.content is not None
+    assert mail.content.group is not None
+    assert [a.id for a in mail.content.group.actors] == ["u2", "u1", "u0"]
+    assert mail.content.group.lines == ()
+
+
+def test_what_the_budget_refuses_goes_to_a_digest_or_nowhere(role: Orchestrator, clock: Clock) -> None:
+    """Charged once per notification with a noisy channel; an hour later there is room again."""
+    set_profile(role)
+    for _ in range(3):
+        assert len(mails(take(role, a_like(type="order.shipped")))) == 1
+    [over] = decisions(take(role, a_like(type="order.shipped")))
+    assert over.verdicts[1] == Suppress(channel="email", reason=Reason.BUDGET_SPENT)
+    assert isinstance(over.verdicts[0], Deliver)
+    [over] = decisions(take(role, a_like()))
+    assert isinstance(over.verdicts[1], Collect)
+    assert over.verdicts[1].reason is Reason.BUDGET_SPENT
+    clock.now += HOUR
+    assert len(mails(take(role, a_like(type="order.shipped", expires_at=NOW + DAY)))) == 1
+
+
+def test_a_thousand_at_once_on_all_lanes_never_exceed_the_budget(role: Orchestrator) -> None:
+    """They come within one millisecond; each is met twice, as after a crash."""
+    set_profile(role)
+    lanes = ("high", "normal", "low")
+    shipped = [a_like(type="order.shipped", lane=lanes[n % 3]) for n in range(1_000)]
+    sent: set[str] = set()
+    for _ in range(2):
+        for notification in shipped:
+            outgoing = take(role, notification)
+            sent |= {
+                decode_delivery(value).notification_id
+                for lane in lanes
+                for value in outgoing.of(f"deliveries.email.{lane}")
+            }
+    assert sent == {notification.notification_id for notification in shipped[:3]}
+
+
+def test_an_unknown_profile_gets_no_digest(role: Orchestrator) -> None:
+    role.profiles.store(0, b"ann", ProfileV1(), Recording())
+    assert take(role, a_like()).of("timers") == []
