@@ -39,13 +39,21 @@ class Folder:
         path.write_text(text)
         return self
 
-    def mail(self, *, locale: str = "en", subject: str = "Hello", text: str = "Hello", html: str = "Hello") -> "Folder":
+    def mail(
+        self,
+        *,
+        type: str = "order.confirmed",
+        locale: str = "en",
+        subject: str = "Hello",
+        text: str = "Hello",
+        html: str = "Hello",
+    ) -> "Folder":
         for ending, content in (("subject", subject), ("txt", text), ("html", html)):
-            self.put(f"order.confirmed/{locale}/email.{ending}", content)
+            self.put(f"{type}/{locale}/email.{ending}", content)
         return self
 
-    def inbox(self, *, locale: str = "en", **parts: str) -> "Folder":
-        return self.put(f"order.confirmed/{locale}/inapp.json", json.dumps({"title": "Hello", **parts}))
+    def inbox(self, *, type: str = "order.confirmed", locale: str = "en", **parts: str) -> "Folder":
+        return self.put(f"{type}/{locale}/inapp.json", json.dumps({"title": "Hello", **parts}))
 
     def load(self) -> Catalogue:
         return FileCatalogues(self.path, self.root / "templates").load()

@@ -71,20 +71,22 @@ def _one(name: str, folder: str, samples: Sequence[DeliveryV1], templates: Templ
     if normal(locale) not in own and (missing := _incomplete(folder, channel, locale, sources)):
         return Result(name, channel, locale, "failed", f"{folder}/{locale} lacks {', '.join(missing)}")
     try:
-        for sample in samples:
-            _render(sample, templates)
+        used = [_render(sample, templates) for sample in samples]
     except TemplateFailed as error:
         return Result(name, channel, locale, "failed", str(error))
-    return Result(name, channel, locale, "ok" if normal(locale) in own else "fallback")
+    in_own = normal(locale) in own and all(tag in (None, own[normal(locale)]) for tag in used)
+    return Result(name, channel, locale, "ok" if in_own else "fallback")
 
 
-def _render(sample: DeliveryV1, templates: Templates) -> None:
+def _render(sample: DeliveryV1, templates: Templates) -> str | None:
+    """The locale it came out in, where the renderer says so."""
     if sample.channel == "inapp":
         templates.inbox(sample)
-        return
+        return None
     mail, locale = templates.email(sample)
     if len(mail.html.encode()) > GMAIL_CLIPS_AT:
         raise TemplateFailed(f"{sample.type}/{locale}/email.html: Gmail would clip it")
+    return locale
 
 
 def _incomplete(folder: str, channel: Channel, locale: str, sources: Sources) -> list[str]:

@@ -20,7 +20,7 @@ _PREPARE_S = 120.0
 
 
 class Whole:
-    """Everything on engines that run already, without an attention budget. `extra` are settings as in the environment."""
+    """Everything on engines that run already; nobody has a budget. `extra` are settings as in the environment."""
 
     def __init__(
         self,

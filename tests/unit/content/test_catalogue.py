@@ -8,6 +8,7 @@ from notify_streams.content import sources
 from notify_streams.content.catalogue import FileCatalogues
 from notify_streams.content.check import check
 from notify_streams.settings import Settings, SettingsError
+from schemas.catalogue import Budget, Windows
 from tests.rendering import CATALOGUE, Folder
 
 
@@ -22,7 +23,40 @@ from tests.rendering import CATALOGUE, Folder
         ('[types.x]\ncategory = "nowhere"\nchannels = ["email"]', r"there is no \[categories\.nowhere\]"),
         ('[types.x]\ncategory = "orders"\nchannels = []', "at least one"),
         ('[types.x]\ncategory = "orders"\nchannels = ["email"]\nmandatory = true', "mandatory or none"),
-        ("= 1", "catalogue.toml"),
+        ("= 1", r"catalogue\.toml: .*at line 7"),
+        ("templates = [", "end of document, line 7"),
+        ('[types.x]\nchannels = ["fax"]\ncategory = "orders"', r"line 8: types\.x\.channels: Invalid enum value 'fax'"),
+        ("[types.x]", r"line 7: types\.x: Object missing required field `category`"),
+        (
+            '[types.digest]\ncategory = "orders"\nchannels = ["email"]',
+            r"line 7: types\.digest: .*name the type otherwise",
+        ),
+        ('[types.x]\ncategory = "orders"\nchannels = ["email"]\ntemplates = "digest"', "name the type otherwise"),
+        ("mandatory = true\ndigestible = true", r"line 8: types\.order\.confirmed\.digestible: a mandatory type comes"),
+        ("mandatory = true\naggregate = true", r"line 8: types\.order\.confirmed\.aggregate: a mandatory type comes"),
+        ("sample = { count = 3 }", r"line 7: types\.order\.confirmed\.sample: a template never sees a payload's count"),
+        ("digestible = true", r"line 7: .*digestible: its line in a digest would be order\.confirmed/en/inapp\.json"),
+        ("[budget]\nhours = 3", r"line 8: unknown key budget\.hours; did you mean budget\.hour\?"),
+        ("[budget]\nhour = 0", r"line 8: budget\.hour: 0 is not positive"),
+        ("[budget]\nday = -1", r"line 8: budget\.day: -1 is not positive"),
+        ('[budget]\nday = "60"', r"line 8: budget\.day: Expected `int \| null`, got `str`"),
+        ("[budget]\nhour = 61\nday = 60", r"line 8: budget\.hour: 61 in an hour is more than the 60 of a day"),
+        ("budget.hour = 0", r"line 7: unknown key types\.order\.confirmed\.budget"),
+        ("[windows]\nmaxwait = 3", r"line 8: unknown key windows\.maxwait; did you mean windows\.max_wait\?"),
+        ('[windows]\ndigest_at = "25:00"', r"line 8: windows\.digest_at: '25:00' is no time of day"),
+        ('[windows]\ndigest_at = "24:00"', r"windows\.digest_at: '24:00' is no time of day, from 00:00 to 23:59"),
+        ('[windows]\ndigest_at = "8:00"', r"windows\.digest_at: '8:00' is no time of day"),
+        ('[windows]\nwait = "soon"', r"line 8: windows\.wait: 'soon' is no duration"),
+        ('[windows]\nwait = "0s"', r"windows\.wait: 0s is not between 1ms and 7d"),
+        ('[windows]\nmax_wait = "8d"', r"windows\.max_wait: 8d is not between 1ms and 7d"),
+        ('[windows]\nwait = "61m"', r"windows\.wait: 61m is longer than max_wait, 1h"),
+        ("[windows]\nmax_size = 1001", r"windows\.max_size: 1001 is not between 1 and 1000"),
+        ("[windows]\nmax_size = 10", r"windows\.shown: 20 is not between 1 and windows\.max_size, 10"),
+        ("[windows]\nshown = 0", r"line 8: windows\.shown: 0 is not between 1"),
+        ('[defaults]\nzone = "Berlin"', r"line 8: defaults\.zone: 'Berlin': a zone of the IANA database"),
+        ('[defaults.tenants.shop]\nzone = "mars/Base"', r"line 8: defaults\.tenants\.shop\.zone: 'mars/Base'"),
+        ('[defaults.tenants.shop]\nzon = "UTC"', r"unknown key defaults\.tenants\.shop\.zon; did you mean"),
+        ("[default]", r"line 7: unknown key default; did you mean defaults\?"),
     ],
 )
 def test_a_mistake_is_named_with_file_and_entry(tmp_path: Path, change: str, complaint: str) -> None:
@@ -69,6 +103,77 @@ def test_the_hash_changes_with_the_catalogue_and_with_any_template(tmp_path: Pat
     assert all(len(h) == 16 for h in hashes)
 
 
+def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
+    catalogue = Folder(tmp_path).load()
+    assert (catalogue.budget, catalogue.windows, catalogue.zone, catalogue.zones) == (Budget(), Windows(), "UTC", {})
+
+
+def test_budget_windows_and_zones_are_read_and_are_in_the_hash(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    hashes, text = {folder.load().hash}, CATALOGUE
+    for more in (
+        "[budget]\nhour = 20\n",
+        '[windows]\ndigest_at = "07:30"\nwait = "90s"\nmax_wait = "10m"\nmax_size = 50\nshown = 5\n',
+        '[defaults]\nzone = "Europe/Paris"\n',
+        '[defaults.tenants.shop]\nzone = "Asia/Kolkata"\n',
+    ):
+        text += more
+        folder.path.write_text(text)
+        hashes.add(folder.load().hash)
+    catalogue = folder.load()
+    assert len(hashes) == 5
+    assert catalogue.budget == Budget(hour=20)
+    assert catalogue.windows == Windows(digest_at="07:30", wait_ms=90_000, max_wait_ms=600_000, max_size=50, shown=5)
+    assert (catalogue.zone, catalogue.zones) == ("Europe/Paris", {"shop": "Asia/Kolkata"})
+
+
+def test_a_digestible_type_needs_a_digests_templates_for_each_noisy_channel_that_is_carried(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, CATALOGUE + "digestible = true\n").mail().inbox()
+    with pytest.raises(SettingsError, match=r"line 7: types\.order\.confirmed\.digestible: .*email need.*digest/en"):
+        folder.load()
+    folder.mail(type="digest", locale="de")
+    with pytest.raises(SettingsError, match="digest/en"):
+        folder.load()
+    assert folder.mail(type="digest").load().types["order.confirmed"].digestible
+    folder.path.write_text(CATALOGUE.replace('"inapp", "email"]', '"inapp"]', 1) + "digestible = true\n")
+    assert folder.load().channels == ("inapp",)
+
+
+def test_a_digest_has_no_variables_that_only_a_payload_could_bring(tmp_path: Path) -> None:
+    """TPL-03: refused when it is loaded, as no producer could ever be told."""
+    folder = Folder(tmp_path, CATALOGUE + "digestible = true\n").mail().inbox()
+    folder.mail(
+        type="digest", text="{{ count }} {{ more }} {{ category }} {{ actors }} {{ others }} {{ lines }}"
+    ).load()
+    with pytest.raises(SettingsError, match="templates in digest: no digest has a variable total"):
+        folder.mail(type="digest", text="{{ total }}").load()
+
+
+def test_how_many_and_who_are_never_required_of_a_payload(tmp_path: Path) -> None:
+    """TPL-03: they come with every rendering; a digest's other variables are a payload's anywhere else."""
+    folder = Folder(tmp_path).mail(text="{{ count }} {{ actors }} {{ others }} {{ lines }} {{ more }} {{ category }}")
+    assert folder.load().types["order.confirmed"].required == ("category", "lines", "more")
+
+
+def test_a_digestible_type_needs_what_its_line_in_a_digest_needs(tmp_path: Path) -> None:
+    """TPL-03: also where it is not sent in-app."""
+    mails = CATALOGUE.replace('channels = ["inapp", "email"]\n', 'channels = ["email"]\n') + "digestible = true\n"
+    folder = Folder(tmp_path, mails).mail(subject="{{ a }}").mail(type="digest").inbox(title="{{ b }}")
+    assert folder.load().types["order.confirmed"].required == ("a", "b")
+    found = sources.read(folder.root / "templates")
+    reasons = {(r.type, r.channel): r.reason for r in check(folder.load(), found)}
+    assert "b is missing" in reasons["order.confirmed", "inapp"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("{{ x", r"email\.txt, line 1: "), ("\n\n{% macro f() %}{% endmacro %}", r"email\.txt, line 3: ")],
+)
+def test_a_template_that_cannot_be_compiled_is_named_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(SettingsError, match=r"template order\.confirmed/en/" + complaint):
+        Folder(tmp_path).mail(text=text).load()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
@@ -89,6 +194,7 @@ def test_every_template_of_the_example_renders_with_its_sample_in_every_language
     results = list(check(files.load_with(found), found))
     assert {r.outcome for r in results} <= {"ok", "fallback"}
     assert {r.locale for r in results} == {"en", "de", "fr"}
+    assert [r.outcome for r in results if (r.type, r.channel) == ("digest", "email")] == ["ok"] * 3
 
 
 def test_the_example_needs_no_more_of_a_payload_than_its_documents_say() -> None:
@@ -97,6 +203,8 @@ def test_the_example_needs_no_more_of_a_payload_than_its_documents_say() -> None
     assert catalogue.types["auth.otp"].required == ("code",)
     assert catalogue.types["auth.otp"].ttl_ms == 300_000
     assert catalogue.types["social.like"].aggregate
+    assert catalogue.types["social.like"].required == ()
+    assert catalogue.budget == Budget(hour=20, day=60)
 
 
 def test_check_names_a_channel_without_templates_and_one_with_too_few(tmp_path: Path) -> None:
@@ -105,3 +213,25 @@ def test_check_names_a_channel_without_templates_and_one_with_too_few(tmp_path: 
     reasons = {(r.channel, r.locale): r.reason for r in check(folder.load(), found) if r.outcome == "failed"}
     assert reasons["email", "de"] == "order.confirmed/de lacks email.html, email.txt"
     assert "no inapp templates" in reasons["inapp", "en"]
+
+
+def test_check_reads_digests_and_what_speaks_for_several_in_every_language(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, CATALOGUE + "digestible = true\n").mail(type="digest").mail().inbox().inbox(locale="de")
+    folder.mail(type="digest", locale="de", text="{% if lines[0].count > 1 %}{{ lines[0].actors[7] }}{% endif %}")
+    folder.mail(type="digest", locale="fr").inbox(locale="it", title="{% if others %}{{ others.x }}{% endif %}")
+    found = sources.read(folder.root / "templates")
+    outcomes = {(r.type, r.channel, r.locale): r for r in check(folder.load(), found)}
+    assert outcomes["digest", "email", "en"].outcome == "ok"
+    assert outcomes["digest", "email", "de"].reason.startswith("template digest/de/email.txt: ")
+    assert outcomes["digest", "email", "fr"].outcome == "fallback"
+    assert outcomes["order.confirmed", "email", "de"].outcome == "fallback"
+    assert outcomes["order.confirmed", "inapp", "de"].outcome == "ok"
+    assert "others.x" in outcomes["order.confirmed", "inapp", "it"].reason
+
+
+def test_check_refuses_a_full_digest_that_a_mailbox_would_cut(tmp_path: Path) -> None:
+    html = "{% for line in lines %}" + "x" * 6000 + "{% endfor %}"
+    folder = Folder(tmp_path, CATALOGUE + "digestible = true\n").mail(type="digest", html=html).mail().inbox()
+    found = sources.read(folder.root / "templates")
+    reasons = {r.type: r.reason for r in check(folder.load(), found)}
+    assert "Gmail would clip it" in reasons["digest"]
