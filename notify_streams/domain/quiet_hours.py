@@ -70,7 +70,7 @@ def _periods(
 
 def _intervals(windows: tuple[QuietHours, ...], zone: str, channel: Channel, days: range) -> Iterator[tuple[int, int]]:
     for window in windows:
-        if window.start == window.end or (window.channels and channel not in window.channels):
+        if window.channels and channel not in window.channels:
             continue
         over_midnight = window.end < window.start
         for day in days:

@@ -90,6 +90,13 @@ def test_midnight_shown_twice_comes_once_and_half_an_hour_later_it_is_tomorrows(
     assert next_at("00:00", "America/St_Johns", first + 30 * MINUTE) == second
 
 
+def test_a_skipped_time_that_is_shown_on_the_next_date_still_comes() -> None:
+    """QH-06."""
+    times = ["2026-03-28T01:30Z", "2026-03-29T01:30Z", "2026-03-30T00:30Z"]
+    assert fired("23:30", "America/Nuuk", "2026-03-27T12:00Z", 3) == [at(text) for text in times]
+    assert next_at("23:30", "America/Nuuk", at("2026-03-29T01:10Z")) == at("2026-03-29T01:30Z")  # 00:10 is shown
+
+
 @given(zones, st.data())
 def test_each_date_has_its_instant_as_a_reader_of_the_clocks_would_find_it(zone: str, data: st.DataObject) -> None:
     """QH-06."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from notify_streams.domain.quiet_hours import closes_at, reopens_at
@@ -126,6 +126,8 @@ def test_check_and_timer_agree_for_every_minute_of_a_day(window: QuietHours) -> 
         # Winter time is the one that is put back.
         (a_window("22:00", "01:30"), "Europe/Dublin", "2026-03-29T01:29Z", "2026-03-29T01:30Z"),
         (a_window("22:00", "01:30"), "Europe/Dublin", "2026-10-25T00:30Z", "2026-10-25T00:30Z"),
+        (a_window("23:30", "07:00"), "America/Nuuk", "2026-03-29T01:29Z", "2026-03-29T01:29Z"),
+        (a_window("23:30", "07:00"), "America/Nuuk", "2026-03-29T01:30Z", "2026-03-29T08:00Z"),
         (a_window("22:00", "08:00"), "America/St_Johns", "2026-03-08T10:29Z", "2026-03-08T10:30Z"),
         # Friday the 30th never was; the night of the 29th is as long as any other.
         (a_window("22:00", "08:00"), "Pacific/Apia", "2011-12-30T09:00Z", "2011-12-30T18:00Z"),
@@ -162,6 +164,16 @@ def test_a_window_over_midnight_belongs_to_the_day_on_which_it_starts() -> None:
     assert told(sunday_night, "Etc/UTC", "2026-06-14T22:00Z") == at("2026-06-15T07:00Z")
     assert told(sunday_night, "Etc/UTC", "2026-06-15T06:59Z") == at("2026-06-15T07:00Z")
     assert told(sunday_night, "Etc/UTC", "2026-06-15T22:00Z") == at("2026-06-15T22:00Z")
+
+
+@pytest.mark.parametrize("zone", ["Etc/GMT+12", "America/New_York", "Etc/UTC", "Pacific/Kiritimati"])
+def test_a_window_of_almost_a_day_is_quiet_to_its_end_whatever_the_date_in_utc(zone: str) -> None:
+    """QH-12."""
+    windows = (a_window("20:00", "19:45"),)
+    first = closes_at(windows, zone, "push", at("2026-06-10T00:00Z"))
+    assert first is not None
+    end = first + 23 * HOUR + 45 * MINUTE
+    assert {told(windows, zone, now) for now in range(first, end, MINUTE)} == {end}
 
 
 def test_a_whole_weekend_is_one_period_and_the_next_is_five_days_off() -> None:
@@ -245,7 +257,7 @@ def test_it_is_as_a_reader_of_the_clocks_would_find_it(
     day = data.draw(days_near_a_change(zone))
     now = (day - EPOCH_DAY) * DAY + data.draw(st.integers(0, DAY - 1))
     clocks = Clocks(zone, day, days=9)
-    quiet = quiet_by_the_minute(clocks, windows, channel, range(day - 2, day + 11))
+    quiet = quiet_by_the_minute(clocks, windows, channel, range(day - 2, day + 10))
     here = (now - clocks.first) // MINUTE
     sight = (now + 8 * DAY - clocks.first) // MINUTE
     loud = quiet.find(0, here, sight + 1)
@@ -274,6 +286,7 @@ def test_a_chain_of_answers_alternates_between_quiet_and_not(
     assert all(earlier < later for earlier, later in pairwise(chain))
 
 
+@example("Etc/GMT+12", (a_window("22:00", "21:00"),), MAX_MS - HOUR)
 @given(zones, windows_, st.integers(0, 3 * DAY) | st.integers(MAX_MS - 12 * DAY, MAX_MS))
 def test_at_the_ends_of_time_there_is_an_answer_within_it(zone: str, windows: tuple[QuietHours, ...], now: int) -> None:
     for answer in (reopens_at(windows, zone, "push", now), closes_at(windows, zone, "push", now)):
