@@ -283,3 +283,16 @@ def test_a_thousand_at_once_on_all_lanes_never_exceed_the_budget(role: Orchestra
 def test_an_unknown_profile_gets_no_digest(role: Orchestrator) -> None:
     role.profiles.store(0, b"ann", ProfileV1(), Recording())
     assert take(role, a_like()).of("timers") == []
+
+
+def test_what_is_delayed_joins_the_digest_only_when_its_delay_is_over(role: Orchestrator, clock: Clock) -> None:
+    """DIG-03: two are delayed to one instant and then gathered; a third is delayed for longer."""
+    set_profile(role)
+    delayed = [a_like(f"u{n}", send_at=NOW + HOUR + n * HOUR // 2 * (n == 2), aggregation_key="p") for n in range(3)]
+    waits = [timer_in(take(role, like)) for like in delayed]
+    assert [t.due_at for t in waits] == [NOW + HOUR, NOW + HOUR, NOW + 2 * HOUR]
+    released = [end(role, timer, clock) for timer in waits[:2]]
+    assert [type(v) for out in released for d in decisions(out) for v in d.verdicts] == [Deliver, Collect] * 2
+    clock.now += 5 * MINUTE
+    [mail] = mails(end(role, timer_in(released[0]), clock, clock.now))
+    assert set(mail.members) == {like.notification_id for like in delayed[:2]}
