@@ -124,10 +124,16 @@ class Rules(msgspec.Struct, frozen=True):
                 timer = windows.standing(state, verdict)
             else:
                 limits = self.catalogue.windows
-                state, window, timer = windows.added(
-                    state, verdict, lane=notification.lane, tenant=notification.tenant, now=met.now, limits=limits
-                )
                 item = encode(digests.item_of(notification, verdict.channel, met.revision))
+                state, window, timer = windows.added(
+                    state,
+                    verdict,
+                    size=len(item),
+                    lane=notification.lane,
+                    tenant=notification.tenant,
+                    now=met.now,
+                    limits=limits,
+                )
                 key = windows.key_of(verdict.channel, verdict.window)
                 items.append((key, window.number, notification.notification_id, item))
             timers += [] if timer is None else [timer]

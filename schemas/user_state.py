@@ -42,6 +42,7 @@ class Window(msgspec.Struct, frozen=True, array_like=True):
     """The last window of a digest or an aggregation on one channel. Instants in ms.
 
     `number` only grows. `closed_at` is 0 while it is open. `kind` is the reason for which its first item waits.
+    `count` and `size` (bytes) are of its items.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Window(msgspec.Struct, frozen=True, array_like=True):
     revision: int = 0
     count: int = 0
     closed_at: int = 0
+    size: int = 0
 
 
 class UserState(msgspec.Struct, frozen=True, array_like=True):

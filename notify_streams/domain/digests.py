@@ -26,7 +26,8 @@ def digest(
 ) -> NotificationV1:
     """The notification that speaks for these, at least one. Its id follows from user, channel and numbered window.
 
-    It takes type, tenant, language and payload from the newest one, and expires with the last of them. `at` in ms.
+    It takes type, tenant and language from the newest one, and where it has no lines the payload. It expires with the
+    last of them. `at` in ms.
     """
     members = sorted(members, key=lambda member: (member.accepted_at, member.notification_id))
     last = newest(members)
@@ -48,7 +49,7 @@ def digest(
         aggregation_key=None if told.lines else last.aggregation_key,
         locale=last.locale,
         traceparent=last.traceparent,
-        content=msgspec.structs.replace(content, group=told),
+        content=Content(group=told) if told.lines else msgspec.structs.replace(content, group=told),
     )
 
 

@@ -21,6 +21,7 @@ from schemas.words import CHANNELS, Channel, Lane, Reason
 
 _DIGEST = "digest/"
 _DAY_MS = 24 * 3_600_000
+_MOST_BYTES = 1 << 20  # all of a window is read and decided in one go
 
 
 class Added(NamedTuple):
@@ -67,20 +68,33 @@ def next_digest(frequency: Frequency, digest_at: str, zone: str, now: int) -> in
             return now
 
 
-def added(state: UserState, verdict: Collect, *, lane: Lane, tenant: str, now: int, limits: Windows) -> Added:
-    """Put one more item into the last window, or open the next one: after its end, or when it is full."""
+def added(
+    state: UserState, verdict: Collect, *, size: int, lane: Lane, tenant: str, now: int, limits: Windows
+) -> Added:
+    """Put an item of `size` bytes into the last window, or open the next one: after its end, or when it is full."""
     key = key_of(verdict.channel, verdict.window)
     last = state.windows.get(key)
-    if last is None or last.closed_at or last.count >= limits.max_size:
+    if last is None or last.closed_at or _is_full(last, limits):
         number = now if last is None else max(now, last.number + 1)
         opened = Window(
-            number, verdict.channel, verdict.window, lane, verdict.reason, tenant, now, verdict.until, count=1
+            number,
+            verdict.channel,
+            verdict.window,
+            lane,
+            verdict.reason,
+            tenant,
+            opened_at=now,
+            due_at=verdict.until,
+            count=1,
+            size=size,
         )
-        return _with(state, key, _full(opened, now, limits), timer=True)
+        return _with(state, key, _ended_if_full(opened, now, limits), timer=True)
     until = _until(last, verdict, now, limits)
     earlier = until < last.due_at  # one that ends later is put off when its timer comes
-    grown = msgspec.structs.replace(last, count=last.count + 1, due_at=until, revision=last.revision + earlier)
-    ended = _full(grown, now, limits)
+    grown = msgspec.structs.replace(
+        last, count=last.count + 1, size=last.size + size, due_at=until, revision=last.revision + earlier
+    )
+    ended = _ended_if_full(grown, now, limits)
     return _with(state, key, ended, timer=earlier or ended is not grown)
 
 
@@ -158,8 +172,12 @@ def _until(window: Window, verdict: Collect, now: int, limits: Windows) -> int:
     return max(window.due_at, min(now + limits.wait_ms, window.opened_at + limits.max_wait_ms))
 
 
-def _full(window: Window, now: int, limits: Windows) -> Window:
-    if window.count < limits.max_size or window.due_at <= now:
+def _is_full(window: Window, limits: Windows) -> bool:
+    return window.count >= limits.max_size or window.size >= _MOST_BYTES
+
+
+def _ended_if_full(window: Window, now: int, limits: Windows) -> Window:
+    if not _is_full(window, limits) or window.due_at <= now:
         return window
     return msgspec.structs.replace(window, due_at=now, revision=window.revision + 1)
 

@@ -387,7 +387,7 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             latest={b"0123456789": Latest(ID, NOW, LATER, DELIVERY)},
             windows={
                 b"\x01group": Window(
-                    3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1
+                    3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20
                 )
             },
         ),

@@ -27,8 +27,8 @@ def collect(window: str = DIGEST, until: int = NOW + HOUR) -> Collect:
     return Collect(channel="email", window=window, until=until, reason=reason)
 
 
-def add(state: UserState = EMPTY, verdict: Collect | None = None, now: int = NOW) -> windows.Added:
-    return added(state, verdict or collect(), lane="low", tenant="", now=now, limits=LIMITS)
+def add(state: UserState = EMPTY, verdict: Collect | None = None, now: int = NOW, size: int = 1) -> windows.Added:
+    return added(state, verdict or collect(), size=size, lane="low", tenant="", now=now, limits=LIMITS)
 
 
 def the_window(state: UserState) -> Window:
@@ -86,6 +86,12 @@ def test_a_full_window_ends_at_once_and_the_next_item_opens_another() -> None:
     assert (step.timer.due_at, step.timer.revision) == (NOW + 3, 1)
     assert postponed(state, flush_of(step.timer), NOW + 3) is None
     assert add(state, now=NOW + 4).window.number == NOW + 4
+
+
+def test_a_window_of_a_mebibyte_is_full() -> None:
+    step = add(add().state, now=NOW + 1, size=1 << 20)
+    assert step.window.due_at == NOW + 1
+    assert add(step.state, now=NOW + 2).window.number == NOW + 2
 
 
 def test_numbers_only_grow_even_within_a_millisecond() -> None:
