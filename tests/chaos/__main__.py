@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import functools
 import logging
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from notify_streams.local.engines import LocalEngines
+from tests.chaos import preferences
 from tests.chaos.report import show
 from tests.chaos.spine import Plan, Spine
 from tests.system.whole import JARS
@@ -26,17 +28,30 @@ async def spine(plan: Plan, keep: Path | None, console: Console) -> int:
     return show(found, console)
 
 
+async def minds(plan: preferences.Plan, keep: Path | None, console: Console) -> int:
+    """The same for `preferences`."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            say = functools.partial(console.print, highlight=False)
+            found = await preferences.Minds(place, engines, plan, say).run()
+    return preferences.show(found, console)
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
-    parser.add_argument("name", choices=["spine"])
+    parser.add_argument("name", choices=["spine", "preferences"])
     parser.add_argument("--events", type=int)
-    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s")
+    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users")
     parser.add_argument("--frozen", action="store_true", help="outages by SIGSTOP: connections stay open")
     parser.add_argument("--keep", type=Path, help="a directory for data and logs, which then stay")
     arguments = parser.parse_args()
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what our own clients say of outages that we make
     logging.getLogger("cassandra").setLevel(logging.CRITICAL)
+    if arguments.name == "preferences":
+        minds_plan = preferences.QUICK if arguments.quick else preferences.Plan()
+        return asyncio.run(minds(minds_plan, arguments.keep, Console(stderr=True)))
     base = QUICK if arguments.quick else Plan()
     plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
     return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))

@@ -1,14 +1,14 @@
 """The whole system in a directory of its own: engines, topics, tables, every role, simulator and gateway."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from notify_streams.local.child import Child
 from notify_streams.local.engines import LocalEngines
 from notify_streams.local.free_ports import HOST, free_port
-from notify_streams.local.programs import NOTIFY, PREPARATIONS, Program, programs
+from notify_streams.local.programs import NOTIFY, PREPARATIONS, ROLES, WORKERS_DATA, Program, programs
 from notify_streams.settings import Settings, load
 
 from .catalogue import without_budget
@@ -20,7 +20,10 @@ _PREPARE_S = 120.0
 
 
 class Whole:
-    """Everything on engines that run already; nobody has a budget. `extra` are settings as in the environment."""
+    """Everything on engines that run already; nobody has a budget. `extra` are settings as in the environment.
+
+    Roles in `twice` have a second process, named `ROLE-1`.
+    """
 
     def __init__(
         self,
@@ -28,6 +31,8 @@ class Whole:
         engines: LocalEngines,
         *,
         extra: Mapping[str, str] | None = None,
+        roles: Iterable[str] = ROLES,
+        twice: Iterable[str] = (),
         before_restart: Callable[[Ended], Awaitable[None]] | None = None,
     ) -> None:
         self.directory, self.engines = directory, engines
@@ -42,10 +47,16 @@ class Whole:
         }
         self.settings: Settings = load(self.environment, cwd=directory)
         self.mails = directory / "simulator" / "mails.jsonl"
-        programs_ = [_with(one, self.environment) for one in programs(found, directory)]
+        seconds = programs(replace(found, gateway=None), directory, roles=twice, simulator=False)
+        all_ = (*programs(found, directory, roles=roles), *map(_second, seconds))
+        programs_ = [_with(one, self.environment) for one in all_]
         self.urls = {one.name: one.health_url.removesuffix("/readyz") for one in programs_}
         hooks = {} if before_restart is None else {"before_restart": before_restart}
         self.fleet = Fleet(programs_, logs=directory / "logs", cwd=directory, **hooks)
+
+    def data_of(self, name: str) -> Path:
+        """Where a worker keeps its tables."""
+        return self.directory / WORKERS_DATA / (name if name.endswith("-1") else f"{name}-0")
 
     async def start(self) -> None:
         """Topics and tables made, all programs ready."""
@@ -67,3 +78,7 @@ class Whole:
 
 def _with(program: Program, environment: Mapping[str, str]) -> Program:
     return replace(program, env={**environment, **program.env})
+
+
+def _second(program: Program) -> Program:
+    return replace(program, name=f"{program.name}-1", argv=(*program.argv, "--instance", "1"))
