@@ -174,12 +174,13 @@ def gateway(settings: Settings) -> None:
 
 
 async def _gateway(settings: Settings) -> None:
+    known = catalogue(settings)
     session = await patiently("cassandra", lambda: connect(settings.cassandra))
     redis = Expendable(settings.redis)
     try:
         app = gateway_app.build(
             settings,
-            catalogue=catalogue(settings),
+            catalogue=known,
             records=await patiently("cassandra", lambda: CassandraRecords.open(session)),
             inbox=await patiently(
                 "cassandra", lambda: CassandraInbox.open(session, kept=_days(settings.retention.inbox))
@@ -202,6 +203,7 @@ ROLES: dict[str, Callable[[Settings, int, Health], Awaitable[App]]] = {
     "sender-email": sender_email,
     "recorder": recorder,
 }
+WITH_CATALOGUE = frozenset({"ingest", "orchestrator", "inbox", "sender-email"})
 
 
 def content(settings: Settings) -> tuple[Catalogue, Renderer]:

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from notify_streams.cli import notify
+from notify_streams.content.catalogue import EXAMPLE
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +76,16 @@ def test_every_command_says_what_it_is_for(words: str) -> None:
     result = run(f"{words} --help")
     assert result.exit_code == 0
     assert "Usage: " in result.output
+
+
+@pytest.mark.parametrize("words", ["worker orchestrator", "worker ingest", "worker sender-email", "gateway"])
+def test_a_catalogue_that_does_not_check_out_is_refused_at_once_with_its_line(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when the engines answer: here none does."""
+    path = tmp_path / "catalogue.toml"
+    path.write_text((EXAMPLE / "catalogue.toml").read_text().replace("hour = 20", "hour = 200"))
+    monkeypatch.setenv("NOTIFY_CATALOGUE__PATH", str(path))
+    refused = run(words)
+    assert refused.exit_code == 2
+    assert f"{path}, line 12: budget.hour: 200" in refused.output
