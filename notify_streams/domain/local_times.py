@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from notify_streams.domain.zones import ZONES
 from schemas.words import MAX_MS
 
-DAY_MS, _HOUR_MS = 86_400_000, 3_600_000
+DAY_MS, _HOUR_MS, _MINUTE_MS = 86_400_000, 3_600_000, 60_000
 EPOCH_DAY = date(1970, 1, 1).toordinal()
 LAST_DAY = date.max.toordinal() - 1  # the last one of which the calendar can say when it ends
 _MINUTE = timedelta(minutes=1)
@@ -33,17 +33,16 @@ def day_at(zone: str, at: int) -> int:
     return (at + _offset(rules_of(zone), at)) // DAY_MS + EPOCH_DAY
 
 
-@lru_cache(16_384)
 def instant(day: int, time_of_day: str, zone: str) -> int:
     """When it is this time on a local date (as of `date.toordinal`, to the last of the calendar).
 
     A time that the clocks skip takes the offset before the gap (02:30 is then shown as 03:30); one that they show
     twice means the first. A later date never gives an earlier instant.
     """
-    midnight = datetime.fromordinal(day).replace(tzinfo=rules_of(zone))
-    hours, minutes = int(time_of_day[:2]), int(time_of_day[3:])
-    wall = midnight + (hours * 60 + minutes) * _MINUTE
-    return min(int(wall.timestamp()) * 1000, MAX_MS)
+    midnight = _even_midnight(day, zone)
+    if midnight is None:
+        return _resolved(day, _minutes(time_of_day), zone)
+    return midnight + _minutes(time_of_day) * _MINUTE_MS
 
 
 def next_at(time_of_day: str, zone: str, after: int) -> int:
@@ -73,6 +72,25 @@ def next_hour(zone: str, after: int) -> int:
     changed = _offset(rules, after + _HOUR_MS)
     hour = after + _HOUR_MS - (after + changed) % _HOUR_MS
     return hour if _offset(rules, hour) == changed else hour + _HOUR_MS
+
+
+@lru_cache(8192)
+def _even_midnight(day: int, zone: str) -> int | None:
+    """When a local date starts that has 24 hours, so that any time of it can be counted from there; else None."""
+    if day > LAST_DAY:
+        return None
+    start, end = _resolved(day, 0, zone), _resolved(day, 24 * 60, zone)
+    return start if end - start == DAY_MS else None
+
+
+def _resolved(day: int, minutes: int, zone: str) -> int:
+    wall = datetime.fromordinal(day).replace(tzinfo=rules_of(zone)) + minutes * _MINUTE
+    return min(int(wall.timestamp()) * 1000, MAX_MS)
+
+
+@lru_cache(2048)
+def _minutes(time_of_day: str) -> int:
+    return int(time_of_day[:2]) * 60 + int(time_of_day[3:])
 
 
 def _offset(rules: ZoneInfo, at: int) -> int:
