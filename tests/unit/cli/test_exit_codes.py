@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 
 from notify_streams.cli import notify
 from notify_streams.content.catalogue import EXAMPLE
+from notify_streams.settings import SettingsError
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +87,6 @@ def test_a_catalogue_that_does_not_check_out_is_refused_at_once_with_its_line(
     path = tmp_path / "catalogue.toml"
     path.write_text((EXAMPLE / "catalogue.toml").read_text().replace("hour = 20", "hour = 200"))
     monkeypatch.setenv("NOTIFY_CATALOGUE__PATH", str(path))
-    refused = run(words)
-    assert refused.exit_code == 2
-    assert f"{path}, line 12: budget.hour: 200" in refused.output
+    refused = run(words).exception
+    assert isinstance(refused, SettingsError)  # which `main` prints, and exits 2
+    assert f"{path}, line 12: budget.hour: 200" in str(refused)
