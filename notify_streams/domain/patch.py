@@ -79,8 +79,6 @@ def check(command: UserCommand, catalogue: Catalogue) -> tuple[FieldError, ...]:
             return tuple(_errors_in(command.patch, catalogue))
         case PutEndpointV1():
             return tuple(_errors_in_endpoint(command))
-        case CancelV1():
-            return tuple(_errors_in_cancel(command))
         case _:
             return ()
 
@@ -155,13 +153,6 @@ def _errors_in_endpoint(command: PutEndpointV1) -> Iterator[FieldError]:
             yield FieldError("/platform", f"required for push: one of {', '.join(PLATFORMS)}")
     elif command.platform is not None:
         yield FieldError("/platform", "only push has platforms")
-
-
-def _errors_in_cancel(command: CancelV1) -> Iterator[FieldError]:
-    if command.notification_id is None:
-        for name in ("source", "collapse_key"):
-            if not getattr(command, name):
-                yield FieldError(f"/{name}", "a cancellation names a notification_id, or source and collapse_key")
 
 
 def pointer(*steps: str) -> str:

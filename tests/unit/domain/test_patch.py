@@ -201,12 +201,6 @@ def test_erasure_leaves_the_version_and_a_cancellation_leaves_everything() -> No
     assert applied(profile, CancelV1(command_id="c", notification_id="n")) is profile
 
 
-def test_a_cancellation_says_of_what() -> None:
-    assert errors(CancelV1(command_id="c")) == ["/source", "/collapse_key"]
-    assert errors(CancelV1(command_id="c", source="/shop")) == ["/collapse_key"]
-    assert applied(NOBODY, CancelV1(command_id="c", source="/shop", collapse_key="order-1")) is NOBODY
-
-
 @pytest.mark.parametrize(
     ("channel", "address"),
     [
