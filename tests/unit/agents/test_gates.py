@@ -2,11 +2,12 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import pytest
 from aiokafka.errors import KafkaTimeoutError
+from faust.types import TP
 
 from agents import gates as module
 from agents.gates import Gatekeeper
@@ -14,6 +15,7 @@ from notify_streams.domain.gate import Ended, Send, may_still_send
 from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
+from notify_streams.streaming.outgoing import Offsets, Outgoing
 from schemas.codec import encode
 from schemas.stops import OPEN, StopV1, decode_stop
 from schemas.words import Reason
@@ -26,23 +28,40 @@ STOP = StopV1(at=NOW, until=NOW + HOUR, notification_id=A_NOTIFICATION)
 
 
 class Broker:
-    """The log of `stops`, as a producer sees it; away for the number of calls that it is told."""
+    """The log of `stops`; away for the number of calls that it is told."""
 
     def __init__(self) -> None:
         self.log: dict[int, list[bytes]] = {}
-        self.away = 0
-        self.asked = 0
+        self.away = self.asked = 0
 
-    async def send_and_wait(self, topic: str, value: bytes, partition: int) -> Any:
-        assert topic == "notify.stops"
-        self.asked += 1
+
+class Marking(Recording):
+    """Goes to that log."""
+
+    def __init__(self, broker: Broker) -> None:
+        super().__init__()
+        self._broker = broker
+
+    async def flush(self) -> Offsets:
+        broker = self._broker
+        broker.asked += 1
         await asyncio.sleep(0)
-        if self.away:
-            self.away -= 1
+        if broker.away:
+            broker.away -= 1
             raise KafkaTimeoutError
-        log = self.log.setdefault(partition, [])
-        log.append(value)
-        return SimpleNamespace(offset=len(log) - 1)
+        for record in self.records:
+            assert (record.topic, record.key) == ("stops", None)
+            broker.log.setdefault(record.partition, []).append(record.value or b"")
+        return {TP("notify.stops", r.partition): len(broker.log[r.partition]) - 1 for r in self.records}
+
+
+class Keeper(Gatekeeper):
+    """Puts its marks on that log."""
+
+    broker: Broker
+
+    def outgoing(self) -> Outgoing:
+        return Marking(self.broker)
 
 
 class Place:
@@ -50,8 +69,8 @@ class Place:
 
     def __init__(self, table: Table, clock: Clock) -> None:
         self.broker, self.interrupted = Broker(), False
-        self.app = SimpleNamespace(topic_prefix="notify.", raw_producer=self.broker, consumer_generation_id=1)
-        self.keeper = Gatekeeper(
+        self.app = SimpleNamespace(consumer_generation_id=1)
+        self.keeper = Keeper(
             cast(App, self.app),
             Gates(table, "notify."),
             DeadLetters("stops", 20),
@@ -59,6 +78,7 @@ class Place:
             patience_s=0.5,
             clock=clock,
         )
+        self.keeper.broker = self.broker
 
     def handle(self, partition: int = 0, upto: int | None = None) -> None:
         for offset, value in enumerate(self.broker.log.get(partition, [])[:upto]):
@@ -190,7 +210,7 @@ async def test_once_caught_up_nobody_waits_until_the_next_assignment(place: Plac
 
 async def test_each_partition_is_caught_up_by_itself_and_all_at_once(place: Place) -> None:
     task = await place.waiting(0, 1)
-    assert place.broker.asked == 2
+    assert (place.broker.asked, sorted(place.broker.log)) == (1, [0, 1])
     place.handle(0)
     await asyncio.sleep(0.01)
     assert not task.done()
