@@ -5,6 +5,7 @@ import re
 from notify_streams.content.sources import DIGEST, Sources
 from notify_streams.content.variables import GIVEN
 from notify_streams.content.written import Entry, File, WindowsEntry, WrongEntry
+from notify_streams.domain.budget import MOST_LIMIT
 from notify_streams.domain.zones import why_no_zone
 from notify_streams.settings import SettingsError, milliseconds
 from schemas.catalogue import Budget, Windows
@@ -103,6 +104,8 @@ def _check_budget(budget: Budget) -> None:
         limit = getattr(budget, key)
         if limit is not None and limit < 1:
             raise WrongEntry(("budget", key), f"{limit} is not positive; leave it out for no limit")
+        if limit is not None and limit > MOST_LIMIT:
+            raise WrongEntry(("budget", key), f"{limit} is more than {MOST_LIMIT}; leave it out for no limit")
     if budget.hour is not None and budget.day is not None and budget.hour > budget.day:
         raise WrongEntry(("budget", "hour"), f"{budget.hour} in an hour is more than the {budget.day} of a day")
 

@@ -1,8 +1,8 @@
 """The attention budget: how many notifications a user was disturbed by lately, whatever their type and channel.
 
 A row of charges, oldest first, 16 bytes each: six of the instant (ms), ten of the notification's print. A notification
-is charged once. Charges outlive their day by two hours, so that what comes again after a crash is judged by the same
-ones.
+is charged once. A decision sees the charges before its own instant, and no two are of the same one: so what comes again
+after a crash is judged by the same charges, which outlive their day by two hours for that.
 """
 
 from typing import NamedTuple
@@ -13,6 +13,9 @@ from schemas.catalogue import Budget
 _WIDTH, _AT = 16, 6
 HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
 _KEPT_MS = DAY_MS + 2 * HOUR_MS
+MOST_LIMIT = 1000  # the row is read and written with each notification
+_MOST = 3 * MOST_LIMIT  # what may be charged in an hour, and in two hours before
+_AHEAD_MS = 2 * MOST_LIMIT  # further than that no burst goes: the clock was put back
 
 
 class Spending(NamedTuple):
@@ -23,27 +26,30 @@ class Spending(NamedTuple):
     paid: bool
 
 
+def instant_of(row: bytes, now: int) -> int:
+    """The instant (ms) to decide at: `now`, or just after the last charge where the clock has not gone past that."""
+    last = _instant(row, len(row) - _WIDTH) if row else 0
+    return last + 1 if now <= last < now + _AHEAD_MS else now
+
+
 def spending(row: bytes, notification_id: str, now: int) -> Spending:
     """What a decision about this notification at `now` (ms) finds; made again, it finds what it found before."""
     own = _position(row, print_of(notification_id))
-    paid = own >= 0
-    if paid and _instant(row, own) == now:  # the charge of this very decision, and what came after it
-        row, paid = row[:own], False
     hour = day = 0
     for at in range(len(row) - _WIDTH, -1, -_WIDTH):
         age = now - _instant(row, at)
         if age >= DAY_MS:
             break
-        day += age >= 0
-        hour += 0 <= age < HOUR_MS
-    return Spending(hour, day, paid)
+        day += age > 0
+        hour += 0 < age < HOUR_MS
+    return Spending(hour, day, paid=own >= 0 and _instant(row, own) < now)
 
 
 def charged(row: bytes, notification_id: str, now: int) -> bytes:
     """The row with this notification charged at `now` (ms), and without what is forgotten by then."""
     if _position(row, print_of(notification_id)) >= 0:
         return row
-    start = 0
+    start = max(0, len(row) - (_MOST - 1) * _WIDTH)
     while start < len(row) and _instant(row, start) <= now - _KEPT_MS:
         start += _WIDTH
     return row[start:] + now.to_bytes(_AT, "big") + print_of(notification_id)

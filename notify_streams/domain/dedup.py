@@ -36,6 +36,7 @@ class Sighting(Enum):
 
     FRESH = "fresh"
     REPEAT = "repeat"  # the same record again: its sends may be missing, so they are made again
+    ANEW = "anew"  # the same record again, but the profile has changed: it is decided again
     DUPLICATE = "duplicate"  # another record of the same event: nothing follows
 
 

@@ -18,17 +18,22 @@ from schemas.words import CHANNELS, Channel
 
 _BY_TIMER, _BY_SENDER = "timer/", "sender/"
 _DELIVER, _DEFER, _COLLECT = 1, 2, 3
+_APART = 2 * len(CHANNELS)  # above two bits of verdict per channel one that says: left to others
 _WHOLE = 17  # bytes of the key of a channel with all its endpoints
 _MOST_PENDING = 1000  # all are read and written with each notification; a missing one means: go on
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """How to go on: the channels to decide, the instant and the revision to decide with."""
+    """How to go on: the channels to decide, the instant and the revision to decide with.
+
+    Of an event that is decided anew, channels that something else decides meanwhile are `apart`.
+    """
 
     sighting: Sighting
     channels: tuple[Channel, ...]
     now: int
     revision: int
+    apart: tuple[Channel, ...] = ()
 
 
 def origin_of_timer(timer_id: str, revision: int) -> str:
@@ -49,17 +54,19 @@ def timer_id(notification: NotificationV1, channels: Iterable[Channel]) -> str:
 
 def meet(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
     """Compare a notification with its user's state. `now` in ms."""
+    now = budget.instant_of(state.charged, now)
     if comes_back(notification):
         return _meet_pending(state, notification, profile_version, now)
     seen = _trace(state, notification)
     sighting = dedup.sight(seen, notification.origin)
     if seen is None or sighting is Sighting.DUPLICATE:
         return Meeting(sighting, notification.channels, now, notification.revision)
-    if seen.profile_version == profile_version & 0xFFFF:
-        return Meeting(sighting, notification.channels, seen.decided_at, seen.revision)
-    # What waits in a window is asked again when that is over; decided now, it would go out twice.
-    channels = tuple(c for c in notification.channels if _decided(seen, c) != _COLLECT)
-    return Meeting(sighting if channels else Sighting.DUPLICATE, channels, now, seen.revision + 1)
+    anew = seen.profile_version != profile_version & 0xFFFF
+    apart = tuple(c for c in notification.channels if _is_apart(state, notification, c, seen, anew=anew))
+    channels = tuple(c for c in notification.channels if c not in apart)
+    if anew:
+        return Meeting(Sighting.ANEW if channels else Sighting.DUPLICATE, channels, now, seen.revision + 1, apart)
+    return Meeting(sighting, channels, seen.decided_at, seen.revision, apart)
 
 
 def slice_of(state: UserState, notification: NotificationV1, now: int, *, joining: bool = False) -> StateSlice:
@@ -92,6 +99,7 @@ def leave(
     row, charges = state.seen, state.charged
     if not (comes_back(notification) or notification.members):
         mask = sum(_code(verdict) << 2 * CHANNELS.index(verdict.channel) for verdict in verdicts)
+        mask |= sum(1 << _APART + CHANNELS.index(channel) for channel in meeting.apart)
         row = dedup.remember(row, print_, Seen(origin, meeting.now, profile_version, mask, meeting.revision))
     if costs and any(isinstance(v, Deliver) and v.channel != "inapp" for v in verdicts):
         charges = budget.charged(charges, notification.notification_id, meeting.now)
@@ -149,9 +157,8 @@ def _trace(state: UserState, notification: NotificationV1) -> Seen | None:
     if not entries:
         return None
     entry = next((e for e in entries.values() if e.origin == own), next(iter(entries.values())))
-    revision = entry.revision if entry.resolved_at else entry.revision - 1
     verdicts = sum(e.verdict << 2 * key[16] for key, e in entries.items() if len(key) == _WHOLE)
-    return Seen(entry.origin, entry.decided_at, entry.profile_version & 0xFFFF, verdicts, revision)
+    return Seen(entry.origin, entry.decided_at, entry.profile_version & 0xFFFF, verdicts, _decided_with(entry))
 
 
 def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
@@ -162,22 +169,20 @@ def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
 
 
 def _meet_pending(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
-    """A missing entry means: go on (it was forgotten); a resolved or newer one: somebody has decided it since."""
+    """A missing or older entry means: go on; one that is newer or resolved: somebody has decided it since."""
     origin = dedup.origin_print(notification.origin)
     open_: list[Channel] = []
     sighting, decided_at, revision = Sighting.FRESH, now, notification.revision
     for channel in notification.channels:
         entry = state.pending.get(_key(notification, channel))
-        if entry is None or (entry.resolved_at == 0 and entry.revision <= notification.revision):
+        if entry is None or _goes_on(entry, notification.revision):
             open_.append(channel)
-        elif entry.origin == origin:
-            sighting = Sighting.REPEAT
-            if entry.profile_version == profile_version:
-                open_.append(channel)
-                decided_at = entry.decided_at
-            elif entry.verdict != _COLLECT:
-                open_.append(channel)
-                revision = entry.revision + 1
+        elif entry.origin == origin and entry.profile_version == profile_version:
+            open_.append(channel)
+            sighting, decided_at, revision = Sighting.REPEAT, entry.decided_at, max(revision, _decided_with(entry))
+        elif entry.origin == origin and entry.verdict != _COLLECT:
+            open_.append(channel)
+            sighting, revision = Sighting.ANEW, max(revision, _decided_with(entry) + 1)
     if not open_:
         return Meeting(Sighting.DUPLICATE, (), now, revision)
     return Meeting(sighting, tuple(open_), decided_at, revision)
@@ -205,8 +210,28 @@ def _key(notification: NotificationV1, channel: Channel) -> bytes:
     return key if endpoint is None else key + blake2b(endpoint.encode(), digest_size=4).digest()
 
 
-def _decided(seen: Seen, channel: Channel) -> int:
-    return seen.verdicts >> 2 * CHANNELS.index(channel) & 3
+def _goes_on(entry: Pending, revision: int) -> bool:
+    """Whether this revision is news. What waits in a window is asked again only when that is over."""
+    return entry.verdict != _COLLECT and entry.revision + bool(entry.resolved_at) <= revision
+
+
+def _decided_with(entry: Pending) -> int:
+    """The revision of the decision that left the entry; one that waits names the next."""
+    return entry.revision if entry.resolved_at else entry.revision - 1
+
+
+def _is_apart(state: UserState, notification: NotificationV1, channel: Channel, seen: Seen, *, anew: bool) -> bool:
+    """What waits in a window is asked again when that is over, what its timer took further by that.
+
+    Decided here as well, it would go out twice.
+    """
+    index = CHANNELS.index(channel)
+    before = bool(seen.verdicts >> _APART + index & 1)
+    if before or not anew:
+        return before
+    entry = state.pending.get(_key(notification, channel))
+    taken = entry is not None and entry.origin != dedup.origin_print(notification.origin)
+    return taken or seen.verdicts >> 2 * index & 3 == _COLLECT
 
 
 def _code(verdict: Verdict) -> int:

@@ -33,7 +33,9 @@ def place_of(fact: Fact) -> Place:
     match fact:
         case DecisionV1():
             notification = fact.notification
-            key = f"{notification.revision:06d}/{fact.now}"
+            # What comes back in parts may be decided in one millisecond under one revision.
+            part = "+".join(notification.channels) + (f"@{notification.endpoint_id}" if notification.endpoint_id else "")
+            key = f"{notification.revision:06d}/{fact.now}/{part}"
             return Place((notification.notification_id,), "decision", key, fact.now, notification.user_id)
         case OutcomeV1():
             key = f"{fact.delivery_id}/{fact.attempt:03d}/{fact.state}/{fact.at}"

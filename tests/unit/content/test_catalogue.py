@@ -39,6 +39,7 @@ from tests.rendering import CATALOGUE, Folder
         ("[budget]\nhours = 3", r"line 8: unknown key budget\.hours; did you mean budget\.hour\?"),
         ("[budget]\nhour = 0", r"line 8: budget\.hour: 0 is not positive"),
         ("[budget]\nday = -1", r"line 8: budget\.day: -1 is not positive"),
+        ("[budget]\nday = 1001", r"line 8: budget\.day: 1001 is more than 1000"),
         ('[budget]\nday = "60"', r"line 8: budget\.day: Expected `int \| null`, got `str`"),
         ("[budget]\nhour = 61\nday = 60", r"line 8: budget\.hour: 61 in an hour is more than the 60 of a day"),
         ("budget.hour = 0", r"line 7: unknown key types\.order\.confirmed\.budget"),

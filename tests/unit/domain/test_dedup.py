@@ -12,7 +12,7 @@ PRINTS = st.binary(min_size=10, max_size=10)
 SEEN = st.builds(
     Seen,
     origin=st.binary(min_size=4, max_size=4),
-    decided_at=st.integers(NOW, NOW + WINDOW_MS),
+    decided_at=st.integers(NOW, NOW + WINDOW_MS - 1),
     profile_version=st.integers(0, 2**16 - 1),
     verdicts=st.integers(0, 4**5 - 1),
     revision=st.integers(0, 255),

@@ -73,7 +73,7 @@ def test_the_same_record_under_the_same_profile_is_decided_with_the_same_instant
 def test_the_same_record_under_another_profile_is_decided_now_under_the_next_revision() -> None:
     _, state = met_with(version=7)
     again, after = met_with(state=state, version=8, now=LATER)
-    assert again == Meeting(Sighting.REPEAT, ("inapp", "email"), LATER, 1)
+    assert again == Meeting(Sighting.ANEW, ("inapp", "email"), LATER, 1)
     assert met_with(state=after, version=8, now=LATER + 5)[0] == Meeting(Sighting.REPEAT, ("inapp", "email"), LATER, 1)
 
 
@@ -114,7 +114,7 @@ def test_an_entry_names_its_notification_in_full_so_that_its_timer_can_be_moved(
 def test_what_was_deferred_and_is_delivered_when_its_record_comes_again_is_not_decided_by_its_timer_too() -> None:
     _, state = met_with(DEFERRED, version=7)
     again, state = met_with((deliver("inapp"), deliver("email")), state, version=8, now=LATER)
-    assert again.sighting is Sighting.REPEAT
+    assert again.sighting is Sighting.ANEW
     assert meet(state, a_notification(**back()), 8, LATER + 60_000).sighting is Sighting.DUPLICATE
 
 
@@ -155,9 +155,11 @@ def test_the_same_timer_record_that_was_deferred_once_more_repeats_that() -> Non
 def test_the_same_timer_record_under_another_profile_gets_the_next_revision() -> None:
     _, state = met_with(DEFERRED)
     _, state = met_with((deliver("email"),), state, now=LATER, **back())
-    assert met_with((deliver("email"),), state, version=8, now=LATER + 5, **back())[0] == Meeting(
-        Sighting.REPEAT, ("email",), LATER + 5, 2
-    )
+    anew, state = met_with((deliver("email"),), state, version=8, now=LATER + 5, **back())
+    assert anew == Meeting(Sighting.ANEW, ("email",), LATER + 5, 2)
+    again, after = met_with((deliver("email"),), state, version=8, now=LATER + 9, **back())
+    assert again == Meeting(Sighting.REPEAT, ("email",), LATER + 5, 2)
+    assert after == state
 
 
 def test_a_timer_whose_entry_was_forgotten_goes_on() -> None:
