@@ -4,12 +4,14 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
+
+from notify_streams.domain.local_times import rules_of
+from notify_streams.domain.zones import ZONES
 
 FORMATS = frozenset({"short", "medium", "long", "full"})
 
@@ -43,13 +45,9 @@ def babel_locale(wanted: str | None, language: str) -> Locale:
     return Locale("en")
 
 
-@lru_cache(512)
 def zone_of(name: str | None) -> tzinfo:
-    """The zone, UTC where none is known."""
-    try:
-        return ZoneInfo(name) if name else UTC
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return UTC
+    """The zone by the pinned tzdata, as decisions have it; UTC where none is known."""
+    return rules_of(name) if name in ZONES else UTC
 
 
 class Reader(msgspec.Struct):
