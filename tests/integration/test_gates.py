@@ -18,13 +18,16 @@ from notify_streams.local.child import Child
 from notify_streams.streaming import topics
 from notify_streams.streaming.partitions import Partitions
 from schemas.codec import encode
+from schemas.commands import PatchPreferencesV1, Preferences
 from schemas.content import Content
+from schemas.decisions import DecisionV1, Deliver, Suppress, decode_decision
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import decode_notification
 from schemas.outcomes import OutcomeV1, decode_outcome
+from schemas.profiles import Address
 from schemas.stops import StopV1, decode_gate
 from schemas.words import Reason
-from tests.builders import DAY, a_delivery, an_id
+from tests.builders import DAY, a_delivery, a_notification, a_profile, an_endpoint, an_id
 from tests.smtp_servers import RawServer, raw_server
 from tests.workers import ROOT, Kafka
 
@@ -60,19 +63,21 @@ def opted_out(user: str) -> tuple[str, StopV1]:
 
 
 class Senders:
-    """`notify worker sender-email` processes, their broker, and the mailboxes that they reach."""
+    """`notify worker` processes, first of all senders, their broker, and the mailboxes that they reach."""
 
     def __init__(self, broker: Kafka, redis: settings.Redis, smtp: RawServer, folder: Path) -> None:
         self.broker, self._redis, self._smtp, self._folder = broker, redis, smtp, folder
         self._home = Partitions(broker.config.partitions).of
         self._children: list[Child] = []
 
-    async def start(self, instance: int = 0, data: str = "data", *, commit_interval: str = "200ms") -> Child:
+    async def start(
+        self, instance: int = 0, data: str = "data", *, role: str = ROLE, commit_interval: str = "200ms"
+    ) -> Child:
         """Returns when it is ready; another `data` is a fresh disk."""
         kafka = msgspec.to_builtins(msgspec.structs.replace(self.broker.config, commit_interval=commit_interval))
         child = Child(
-            [str(Path(sys.executable).with_name("notify")), "worker", ROLE, "--instance", str(instance)],
-            log=self._folder / f"sender{len(self._children)}.log",
+            [str(Path(sys.executable).with_name("notify")), "worker", role, "--instance", str(instance)],
+            log=self._folder / f"{role}{len(self._children)}.log",
             env={
                 **{f"NOTIFY_KAFKA__{key}".upper(): str(value) for key, value in kafka.items()},
                 "NOTIFY_REDIS__URL": self._redis.url,
@@ -225,12 +230,54 @@ async def test_a_stop_in_the_middle_of_the_wait_leaves_everything_to_the_next_pr
     await senders.stop(*(opted_out(f"stranger{n}") for n in range(60_000)), *(cancelled(mail) for mail in mails[:10]))
     await senders.deliver(*mails)
     first = await senders.start()
+
+    async def marked() -> bool:
+        return await senders.broker.lag(topics.STOPS, "nobody") > 60_010
+
+    await senders.broker.until_true(marked)
     started = time.monotonic()
     await first.stop(20)
     assert (first.exit_code, time.monotonic() - started < 10) == (0, True)
-    waiting = "gates.caught_up" not in first.log.read_text()
-    assert not waiting or (senders.mailed, await senders.outcomes()) == ([], {})
+    assert "gates.caught_up" not in first.log.read_text()
+    assert (senders.mailed, await senders.outcomes()) == ([], {})
     await senders.start()
     await senders.done()
     assert senders.mailed == names(mails[10:])
     assert await senders.broker.read(topics.TIMERS) == []
+
+
+async def test_opted_out_behind_a_paused_sender_it_is_decided_again_and_ends_there(senders: Senders) -> None:
+    """PRF-01: queued, the whole way round. Bob changes something else meanwhile: his mail is sent, once."""
+    at, people = now(), {"ann": Preferences(categories={"orders": {"email": False}}), "bob": Preferences(locale="de")}
+    mailboxes = {user: an_endpoint(content=Address(f"{user}@example.com")) for user in people}
+    await senders.put(topics.PROFILES, [(user, a_profile(mailbox)) for user, mailbox in mailboxes.items()])
+    await senders.start(role="orchestrator")
+    orders = {
+        user: a_notification(
+            notification_id=an_id(),
+            user_id=user,
+            accepted_at=at,
+            expires_at=at + DAY,
+            channels=("email",),
+            content=Content(payload=ORDER),
+        )
+        for user in people
+    }
+    await senders.put(topics.notifications("normal"), orders.items())
+    await senders.broker.caught_up(topics.notifications("normal"), "orchestrator")
+    commands = {user: PatchPreferencesV1(command_id=user, patch=patch) for user, patch in people.items()}
+    await senders.put(topics.USER_COMMANDS, commands.items())
+    await senders.broker.caught_up(topics.USER_COMMANDS, "orchestrator")
+    await senders.start()
+    await senders.done()
+    await senders.broker.caught_up(topics.notifications("normal"), "orchestrator")
+    await senders.done()
+
+    decisions = [decode_decision(r.value or b"") for r in await senders.broker.read(topics.DECISIONS)]
+    verdicts = {
+        (d.notification.user_id, d.notification.revision): d.verdicts[0] for d in decisions if isinstance(d, DecisionV1)
+    }
+    assert verdicts["ann", 1] == Suppress(channel="email", reason=Reason.OPTED_OUT_OF_CATEGORY)
+    assert [isinstance(verdicts[key], Deliver) for key in (("ann", 0), ("bob", 0), ("bob", 1))] == [True] * 3
+    assert senders.mailed == ["bob"]
+    assert await senders.outcomes() == {orders["bob"].notification_id: ("sent", None)}
