@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from schemas.codec import encode, pack
-from tests.golden.values import TABLE, WIRE
+from tests.golden.tables import TABLE
+from tests.golden.values import WIRE
 
 HERE = Path(__file__).parent
 

@@ -18,7 +18,8 @@ import schemas.timers
 import schemas.user_state
 from schemas.codec import encode, pack
 from schemas.notifications import decode_notification
-from tests.golden.values import OWN, TABLE, WIRE
+from tests.golden.tables import OWN, TABLE
+from tests.golden.values import WIRE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 MODULES = (

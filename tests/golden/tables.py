@@ -1,0 +1,86 @@
+"""A full and a minimal value of every table's value, by the name of its golden file, and the program's own decoders."""
+
+from typing import Any
+
+import msgspec
+
+from schemas import (
+    commands,
+    decisions,
+    deliveries,
+    inbox,
+    notifications,
+    outcomes,
+    profiles,
+    stops,
+    timers,
+    user_state,
+)
+from schemas.inbox import InboxEntry, InboxHeader
+from schemas.stops import Gate, GateStop
+from schemas.timers import Entry, Place
+from schemas.user_state import Latest, Pending, Stopped, UserState, Window
+from schemas.words import Reason
+from tests.golden.values import DELIVERY, ID, LATER, NOW, PAYLOAD
+
+# Table values: msgpack in RocksDB and on changelogs.
+TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
+    "user-state": (
+        UserState(
+            seen=bytes(range(50)),
+            pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER, "decide/1/email")},
+            charged=bytes(range(32)),
+            stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",))},
+            older=(497_222, 497_223),
+            latest={b"0123456789": Latest(ID, NOW, LATER, DELIVERY)},
+            windows={
+                b"\x01group": Window(
+                    3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20
+                )
+            },
+        ),
+        UserState(),
+        msgspec.msgpack.Decoder(UserState),
+    ),
+    "timer-entry": (
+        Entry("änn".encode(), "retry/1", 2, "deliveries.email.high", bytes(PAYLOAD)),
+        Entry(b"", "", 0, "", b""),
+        msgspec.msgpack.Decoder(Entry),
+    ),
+    "timer-place": (Place(b"\x00\x01", 2**40), Place(b"", 0), msgspec.msgpack.Decoder(Place)),
+    "inbox-header": (InboxHeader(17, 4, 3, 9), InboxHeader(), msgspec.msgpack.Decoder(InboxHeader)),
+    "gate": (
+        Gate(7, LATER, {b"0123456789": GateStop(LATER, Reason.READ, ("email",))}),
+        Gate(),
+        msgspec.msgpack.Decoder(Gate),
+    ),
+    "inbox-entry": (InboxEntry(17, True, True, LATER), InboxEntry(1), msgspec.msgpack.Decoder(InboxEntry)),
+}
+
+# The decoders that the program itself uses.
+OWN = {
+    "notification.v1": notifications.decode_notification_or_flush,
+    "flush.v1": notifications.decode_notification_or_flush,
+    "stop.v1": stops.decode_stop,
+    "delivery.v1": deliveries.decode_delivery,
+    "outcome.v1": outcomes.decode_outcome,
+    "inbox-outcomes.v1": outcomes.decode_outcome,
+    "decision.v1": decisions.decode_decision,
+    "catalogue.v1": decisions.decode_decision,
+    "patch-preferences.v1": commands.decode_command,
+    "put-endpoint.v1": commands.decode_command,
+    "remove-endpoint.v1": commands.decode_command,
+    "cancel.v1": commands.decode_command,
+    "erase-user.v1": commands.decode_command,
+    "command-result.v1": commands.decode_result,
+    "profile.v1": profiles.decode_profile,
+    "put-timer.v1": timers.decode_operation,
+    "move-timer.v1": timers.decode_operation,
+    "cancel-timer.v1": timers.decode_operation,
+    "user-state": user_state.decode_user_state,
+    "timer-entry": timers.decode_entry,
+    "timer-place": timers.decode_place,
+    "inbox-header": inbox.decode_header,
+    "inbox-entry": inbox.decode_inbox_entry,
+    "gate": stops.decode_gate,
+}
