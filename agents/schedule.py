@@ -1,6 +1,6 @@
 """Timer operations in; their payloads out when they are due."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from faust.types import EventT, StreamT
 
@@ -12,12 +12,14 @@ from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import keyed
 from notify_streams.streaming.outgoing import Outgoing
-from notify_streams.streaming.settle import settled
+from notify_streams.streaming.settle import Pipeline, settled
 from schemas.timers import CancelTimerV1, MoveTimerV1, PutTimerV1, decode_operation
 from tables.by_event import StoreFailed
-from tables.timers import Timers, due_of
+from tables.timers import Due, Timers
 
-BATCH, SLICE, SLICES_PER_TICK, TICK_S = 500, 500, 20, 0.25
+BATCH, GATHER_S = 500, 0.01
+TICK_S = 0.25
+ROUND, PER_TICK = 1000, 10_000  # a round is one synchronous block: operations wait no longer than that
 ROLE = "scheduler"
 DUE_HEADER = "notify-due-at"
 
@@ -31,8 +33,8 @@ class Scheduler:
         self.app, self.timers, self.dead, self.clock = app, timers, dead, clock
         self.targets = frozenset(targets)
         self._generation = -1
-        self.ticks_sent: dict[int, int] = {}
-        self.released_at: dict[int, int] = {}
+        self._ticked_at: int | None = None
+        self._released_at: int | None = None
 
     def take(self, event: EventT[bytes], outgoing: Outgoing) -> None:
         """Carry out one operation; no await."""
@@ -50,60 +52,91 @@ class Scheduler:
                 if self.timers.cancel(partition, user, operation, outgoing):
                     TIMERS_PENDING.dec()
 
-    async def release(self, partition: int) -> int:
-        """Send one slice of what is due, and only then forget it: a crash between repeats, it never loses."""
-        self.released_at[partition] = self.clock()
+    async def release(self) -> int:
+        """Release what is due on all owned partitions, at most PER_TICK: what stood still for long comes in portions.
+
+        A round is sent, and forgotten only once the broker has it: a crash between repeats, it never loses. Between
+        two rounds operations get their turn. How many it was.
+        """
+        self._released_at, count = self.clock(), 0
+        partitions = self.owned()
+        taken: list[Due] = []
         try:
-            async with settled(self.app, self.timers) as outgoing:
-                entries = self.timers.due(partition, self.clock(), SLICE)
-                for key, entry in entries:
-                    header = (DUE_HEADER, str(due_of(key)).encode())
-                    outgoing.add(entry.target, partition, entry.user, entry.payload, [header])
-            async with settled(self.app, self.timers) as outgoing:
-                self.timers.released(partition, entries, outgoing)
+            while True:
+                async with settled(self.app, self.timers) as outgoing:
+                    TIMERS_PENDING.dec(self.timers.released(taken, outgoing))
+                    room = PER_TICK - count if self.is_settled() else 0
+                    taken = self.send(partitions, min(ROUND, room), outgoing)
+                if not taken:
+                    return count
+                count += len(taken)
+                self._observe(taken)
         except BaseException:  # cancelled on the way: it is due again
             self.timers.forget_cursors()
             raise
-        now = self.clock()
-        for key, _ in entries:
-            TIMER_LATENESS.observe((now - due_of(key)) / 1000)
-        TIMERS_PENDING.dec(len(entries))
-        return len(entries)
 
-    def is_wanted(self, partition: int, sent_at: float) -> bool:
+    def send(self, partitions: Sequence[int], limit: int, outgoing: Outgoing) -> list[Due]:
+        """Queue at most `limit` payloads that are due, each with its due time as a header; no await."""
+        taken = self.timers.take(partitions, self.clock(), limit)
+        for due in taken:
+            header = (DUE_HEADER, b"%d" % due.at)
+            outgoing.add(due.entry.target, due.partition, due.entry.user, due.entry.payload, [header])
+        return taken
+
+    def is_wanted(self, sent_at: float) -> bool:
         """Whether a tick of this instant (ms) is to release anything: not if a release has begun since.
 
         By that and not by its age: a worker that is so busy that all its ticks are late must still release.
         """
-        last = self.released_at.get(partition)
+        last = self._released_at
         return last is None or sent_at > last or last > self.clock()  # the clock was set back
 
+    def owned(self) -> list[int]:
+        """The partitions whose timers are this process's."""
+        name = self.app.topic_prefix + topics.TICKS
+        return sorted(tp.partition for tp in self.app.consumer.assignment() if tp.topic == name)
+
+    def is_settled(self) -> bool:
+        """Whether the tables of all owned partitions are there and stay; what was known before a rebalance is not."""
+        if self.app.rebalancing or not self.app.tables.actives_ready:
+            return False
+        if self.app.consumer_generation_id != self._generation:  # a rebalance can be over between two ticks
+            self._generation = self.app.consumer_generation_id
+            self.timers.forget_cursors()
+            TIMERS_PENDING.set(sum(self.timers.about(partition) for partition in self.owned()))
+        return True
+
     async def tick(self) -> None:
-        """Wake the release agent of each owned partition that has something due; it alone may write the table."""
-        app, now = self.app, self.clock()
-        if app.consumer_generation_id != self._generation:  # a rebalance can be over between two ticks
-            self._generation = app.consumer_generation_id
-            self.timers.forget_cursors()
-        if app.rebalancing or not app.tables.actives_ready:
-            self.timers.forget_cursors()
+        """Wake the release agent when something is due.
+
+        It alone may write the table, as it has an event in hand: until that is done no rebalance goes on, and so all
+        partitions are this process's. One tick is enough for them all.
+        """
+        if not self.is_settled():
             return
-        for tp in app.consumer.assignment():
-            if tp.topic != app.topic_prefix + topics.TICKS or not self.timers.is_due(tp.partition, now):
-                continue
-            if not 0 <= now - self.ticks_sent.get(tp.partition, 0) < TICK_S * 1000:  # below 0: it was set back
-                self.ticks_sent[tp.partition] = now
-                await app.raw_producer.send_and_wait(tp.topic, value=b"tick", partition=tp.partition)
+        now = self.clock()
+        due = next((partition for partition in self.owned() if self.timers.is_due(partition, now)), None)
+        if due is None or (self._ticked_at is not None and 0 <= now - self._ticked_at < TICK_S * 1000):
+            return  # below 0: the clock was set back
+        self._ticked_at = now
+        await self.app.raw_producer.send_and_wait(self.app.topic_prefix + topics.TICKS, value=b"tick", partition=due)
+
+    def _observe(self, taken: list[Due]) -> None:
+        now = self.clock()
+        for due in taken:
+            TIMER_LATENESS.observe((now - due.at) / 1000)
 
 
 def register(scheduler: Scheduler) -> None:
     """The scheduler's two agents and its clock."""
     app, dead, clock = scheduler.app, scheduler.dead, scheduler.clock
     records = STAGE_RECORDS.labels(role=ROLE, lane="operations")
+    pipeline = Pipeline(app, scheduler.timers)
 
     @app.agent(topic(app, topics.TIMERS), name=f"{ROLE}.operations")
     async def operations(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH):
-            async with settled(app, scheduler.timers) as outgoing:
+        async for events in batches(stream, BATCH, GATHER_S):
+            async with pipeline.settled(events) as outgoing:
                 for event in events:
                     try:
                         scheduler.take(event, outgoing)
@@ -117,12 +150,8 @@ def register(scheduler: Scheduler) -> None:
     @app.agent(topic(app, topics.TICKS), name=f"{ROLE}.release")
     async def release(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
-            newest = {e.message.partition: e.message.timestamp * 1000 for e in events}
-            for partition, sent_at in newest.items():
-                slices = SLICES_PER_TICK if scheduler.is_wanted(partition, sent_at) else 0
-                for _ in range(slices):
-                    if await scheduler.release(partition) < SLICE:
-                        break
+            if scheduler.is_wanted(max(event.message.timestamp for event in events) * 1000):
+                await scheduler.release()
 
     async def tick() -> None:
         try:

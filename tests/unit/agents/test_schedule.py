@@ -1,12 +1,13 @@
 """Timer operations in; a table that holds them."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 from faust.types import TP
 
-from agents.schedule import Scheduler
+from agents.schedule import DUE_HEADER, PER_TICK, ROUND, Scheduler
 from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
@@ -15,12 +16,16 @@ from schemas.timers import CancelTimerV1, MoveTimerV1
 from tables.timers import Timers
 from tests.builders import NOW, a_timer
 from tests.fakes import Clock, Recording, Table, an_app, arrived
+from tests.raw_producer import RawProducer
+
+EMAIL = "notify.deliveries.email.normal"
 
 
-class Owning:
+class Owning(RawProducer):
     """An app that owns some partitions of `ticks` and keeps what is sent there."""
 
     def __init__(self, *partitions: int) -> None:
+        super().__init__()
         self.topic_prefix, self.rebalancing, self.consumer_generation_id = "notify.", False, 1
         self.tables = SimpleNamespace(actives_ready=True)
         owned = {TP("notify.ticks", p) for p in partitions} | {TP("notify.timers", 9)}
@@ -53,7 +58,7 @@ def ticking(owning: Owning, state_table: Table, clock: Clock) -> Scheduler:
     return a_scheduler(cast(App, owning), state_table, clock)
 
 
-async def test_only_owned_partitions_with_something_due_are_woken(
+async def test_only_something_due_on_an_owned_partition_wakes_the_agent(
     ticking: Scheduler, owning: Owning, outgoing: Recording
 ) -> None:
     for partition in (1, 2):
@@ -63,7 +68,17 @@ async def test_only_owned_partitions_with_something_due_are_woken(
     assert owning.ticks == [2]
 
 
-async def test_a_partition_is_woken_at_most_four_times_a_second(
+async def test_one_tick_is_enough_for_all_partitions(
+    ticking: Scheduler, owning: Owning, clock: Clock, outgoing: Recording
+) -> None:
+    for partition in (0, 2):
+        ticking.timers.put(partition, b"ann", a_timer(due_at=NOW), outgoing)
+    await ticking.tick()
+    assert owning.ticks == [0]
+    assert {due.partition for due in ticking.send(ticking.owned(), 10, outgoing)} == {0, 2}
+
+
+async def test_the_agent_is_woken_at_most_four_times_a_second(
     ticking: Scheduler, owning: Owning, clock: Clock, outgoing: Recording
 ) -> None:
     ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
@@ -73,25 +88,125 @@ async def test_a_partition_is_woken_at_most_four_times_a_second(
     assert owning.ticks == [0, 0]
 
 
-async def test_a_clock_that_is_set_back_does_not_keep_a_partition_asleep(
+async def test_a_clock_that_is_set_back_does_not_keep_the_agent_asleep(
     ticking: Scheduler, owning: Owning, clock: Clock, outgoing: Recording
 ) -> None:
     ticking.timers.put(0, b"ann", a_timer(due_at=NOW - 7_200_000), outgoing)
     await ticking.tick()
-    ticking.released_at[0] = clock.now
+    await ticking.release()
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW - 7_200_000), outgoing)
     clock.now -= 3_600_000
     await ticking.tick()
     assert owning.ticks == [0, 0]
-    assert ticking.is_wanted(0, clock.now)
+    assert ticking.is_wanted(clock.now)
 
 
-def test_a_tick_is_dropped_for_a_release_since_and_never_for_its_age(ticking: Scheduler, clock: Clock) -> None:
-    assert ticking.is_wanted(0, NOW - 600_000)
-    ticking.released_at[0] = NOW
+async def test_a_tick_is_dropped_for_a_release_since_and_never_for_its_age(ticking: Scheduler, clock: Clock) -> None:
+    assert ticking.is_wanted(NOW - 600_000)
+    await ticking.release()
     clock.now += 5_000
-    assert not ticking.is_wanted(0, NOW - 1)
-    assert ticking.is_wanted(0, NOW + 1)
-    assert ticking.is_wanted(1, NOW - 1)
+    assert not ticking.is_wanted(NOW - 1)
+    assert ticking.is_wanted(NOW + 1)
+
+
+async def test_released_each_payload_is_on_its_topic_with_its_due_time_and_nothing_is_left(
+    ticking: Scheduler, owning: Owning, state_table: Table, outgoing: Recording
+) -> None:
+    for partition in (0, 2):
+        ticking.timers.put(partition, b"ann", a_timer(due_at=NOW - 5), outgoing)
+    assert await ticking.release() == 2
+    sent = [record for record in owning.taken if record.topic == EMAIL]
+    assert [(record.partition, record.key, record.value) for record in sent] == [
+        (partition, b"ann", b'{"attempt":2}') for partition in (0, 2)
+    ]
+    assert {record.headers[DUE_HEADER] for record in sent} == {str(NOW - 5).encode()}
+    assert (state_table.content(0), state_table.content(2)) == ({}, {})
+
+
+async def test_nothing_is_forgotten_before_the_broker_has_it(
+    ticking: Scheduler, owning: Owning, state_table: Table, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
+    before, owning.holding = state_table.content(), True
+    releasing = asyncio.create_task(ticking.release())
+    await asyncio.sleep(0)
+    assert (owning.values(EMAIL), state_table.content()) == ([b'{"attempt":2}'], before)
+    owning.holding = False
+    owning.answer()
+    assert (await releasing, state_table.content()) == (1, {})
+
+
+async def test_moved_while_it_is_being_sent_it_is_sent_again(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
+    owning.holding = True
+    releasing = asyncio.create_task(ticking.release())
+    await asyncio.sleep(0)
+    move = MoveTimerV1(timer_id="retry/1", due_at=NOW, revision=1)
+    ticking.take(arrived(encode(move)), outgoing)
+    owning.holding = False
+    owning.answer()
+    assert await releasing == 2
+    assert len(owning.values(EMAIL)) == 2
+
+
+async def test_cancelled_in_the_midst_of_a_release_what_was_sent_is_due_again(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    ticking.timers.put(0, b"ann", a_timer(due_at=NOW), outgoing)
+    owning.holding = True
+    releasing = asyncio.create_task(ticking.release())
+    await asyncio.sleep(0)
+    releasing.cancel()
+    await asyncio.wait([releasing])
+    assert ticking.timers.is_due(0, NOW)
+
+
+async def test_what_stood_still_comes_in_portions_and_operations_get_their_turn_between_two_rounds(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    for n in range(PER_TICK + 10):
+        ticking.timers.put(n % 2 * 2, b"ann", a_timer(f"t{n}", NOW - n), outgoing)
+    owning.holding = True
+    releasing = asyncio.create_task(ticking.release())
+    rounds = []
+    while not releasing.done():
+        await asyncio.sleep(0)
+        rounds.append(len(owning.values(EMAIL)))
+        owning.answer()
+    assert releasing.result() == PER_TICK
+    seen = sorted(set(rounds))
+    assert max(after - before for before, after in zip([0, *seen], seen, strict=False)) <= ROUND
+
+
+async def test_high_that_is_put_in_the_midst_of_a_release_is_in_the_next_round(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    for n in range(2 * ROUND):
+        ticking.timers.put(0, b"ann", a_timer(f"t{n}", NOW), outgoing)
+    owning.holding = True
+    releasing = asyncio.create_task(ticking.release())
+    await asyncio.sleep(0)
+    ticking.timers.put(2, b"bob", a_timer("urgent", NOW, lane="high"), outgoing)
+    owning.holding = False
+    owning.answer()
+    await releasing
+    topics = [record.topic for record in owning.taken if record.topic.startswith("notify.deliveries")]
+    assert topics.index("notify.deliveries.email.high") == ROUND
+
+
+async def test_a_rebalance_ends_a_release_after_its_round(
+    ticking: Scheduler, owning: Owning, outgoing: Recording
+) -> None:
+    for n in range(3 * ROUND):
+        ticking.timers.put(0, b"ann", a_timer(f"t{n}", NOW), outgoing)
+    owning.holding = True
+    releasing = asyncio.create_task(ticking.release())
+    await asyncio.sleep(0)
+    owning.rebalancing, owning.holding = True, False
+    owning.answer()
+    assert await releasing == ROUND
 
 
 async def test_during_a_rebalance_and_a_recovery_nothing_is_woken(
@@ -110,11 +225,11 @@ async def test_after_a_rebalance_between_two_ticks_what_others_put_earlier_is_fo
 ) -> None:
     ticking.timers.put(0, b"ann", a_timer("late", NOW), outgoing)
     await ticking.tick()
-    ticking.timers.released(0, ticking.timers.due(0, NOW, 10), outgoing)
+    ticking.timers.released(ticking.timers.take([0], NOW, 10), outgoing)
     Timers(state_table, "notify.").put(0, b"ann", a_timer("early", NOW - 60_000), outgoing)  # as recovery writes it
     owning.consumer_generation_id = 2
     await ticking.tick()
-    assert [entry.timer_id for _, entry in ticking.timers.due(0, NOW, 10)] == ["early"]
+    assert [due.entry.timer_id for due in ticking.timers.take([0], NOW, 10)] == ["early"]
 
 
 def test_put_move_and_cancel_are_carried_out_on_the_records_partition(
@@ -132,8 +247,8 @@ def test_put_move_and_cancel_are_carried_out_on_the_records_partition(
 def test_the_timer_belongs_to_the_records_user(scheduler: Scheduler, outgoing: Recording) -> None:
     scheduler.take(arrived(encode(a_timer()), b"bob"), outgoing)
     scheduler.take(arrived(encode(CancelTimerV1(timer_id="retry/1", revision=9)), b"ann"), outgoing)
-    [(_, entry)] = scheduler.timers.due(0, NOW, 10)
-    assert entry.user == b"bob"
+    [due] = scheduler.timers.take([0], NOW, 10)
+    assert due.entry.user == b"bob"
 
 
 @pytest.mark.parametrize("target", ["elsewhere", "", "notify.notifications.normal", "deliveries.email.high"])

@@ -1,20 +1,14 @@
 """Timers: one per id, released when due, never left behind."""
 
-import shutil
 import struct
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from schemas.timers import CancelTimerV1, MoveTimerV1
-from schemas.words import LANES, Lane
-from tables.timers import Timers, due_of
+from schemas.words import Lane
+from tables.timers import Timers, due_of, is_entry
 from tests.builders import NOW, a_timer
 from tests.fakes import Recording, Table
 
@@ -29,7 +23,7 @@ def timers(table: Table) -> Timers:
 def due(timers: Timers, now: int = NOW, limit: int = 100) -> list[tuple[str, int]]:
     """Id and revision of what is due, in order. A fresh look, as after a restart."""
     timers.forget_cursors()
-    found = [(entry.timer_id, entry.revision) for _, entry in timers.due(0, now, limit)]
+    found = [(entry.timer_id, entry.revision) for _, _, entry in timers.take([0], now, limit)]
     timers.forget_cursors()
     return found
 
@@ -47,7 +41,7 @@ def test_a_timer_is_due_at_its_instant_and_not_before(timers: Timers, outgoing: 
     assert timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
     assert (timers.is_due(0, NOW - 1), timers.is_due(0, NOW)) == (False, True)
     assert due(timers, NOW - 1) == []
-    [(key, entry)] = timers.due(0, NOW, 10)
+    [(_, key, entry)] = timers.take([0], NOW, 10)
     assert (entry.user, entry.timer_id, entry.revision) == (ANN, "retry/1", 1)
     assert (entry.target, entry.payload) == ("deliveries.email.normal", b'{"attempt":2}')
     assert due_of(key) == NOW
@@ -78,7 +72,7 @@ def test_the_same_put_again_changes_nothing(timers: Timers, table: Table, outgoi
 def test_put_again_on_another_lane_it_stands_there_alone(timers: Timers, outgoing: Recording) -> None:
     timers.put(0, ANN, a_timer(lane="low"), outgoing)
     timers.put(0, ANN, a_timer(lane="high"), outgoing)
-    [(_, entry)] = timers.due(0, NOW, 10)
+    [(_, _, entry)] = timers.take([0], NOW, 10)
     assert entry.target == "deliveries.email.high"
 
 
@@ -94,7 +88,7 @@ def test_two_users_may_have_timers_of_the_same_id(timers: Timers, outgoing: Reco
     timers.put(0, ANN, a_timer(), outgoing)
     timers.put(0, BOB, a_timer(), outgoing)
     timers.cancel(0, ANN, a_cancel(1), outgoing)
-    assert [entry.user for _, entry in timers.due(0, NOW, 10)] == [BOB]
+    assert [entry.user for _, _, entry in timers.take([0], NOW, 10)] == [BOB]
 
 
 @pytest.mark.parametrize("due_at", [NOW + 50, NOW])
@@ -104,11 +98,11 @@ def test_moved_it_keeps_target_and_payload_unless_another_is_given(
     timers.put(0, ANN, a_timer(lane="high"), outgoing)
     assert timers.move(0, ANN, move(due_at), outgoing)
     timers.forget_cursors()
-    [(key, entry)] = timers.due(0, due_at, 10)
+    [(_, key, entry)] = timers.take([0], due_at, 10)
     assert (due_of(key), entry.revision, entry.payload) == (due_at, 2, b'{"attempt":2}')
     assert entry.target == "deliveries.email.high"
     timers.move(0, ANN, move(due_at, 3, b'{"other":1}'), outgoing)
-    assert [e.payload for _, e in timers.due(0, due_at, 10)] == [b'{"other":1}']
+    assert [e.payload for _, _, e in timers.take([0], due_at, 10)] == [b'{"other":1}']
 
 
 def test_what_is_not_there_cannot_be_moved_or_cancelled(timers: Timers, table: Table, outgoing: Recording) -> None:
@@ -126,7 +120,7 @@ def test_cancelled_it_leaves_nothing(timers: Timers, table: Table, outgoing: Rec
 def test_released_it_leaves_nothing_here_or_in_the_changelog(timers: Timers, table: Table, outgoing: Recording) -> None:
     for n in range(5):
         timers.put(0, ANN, a_timer(f"t{n}", NOW + n), outgoing)
-    timers.released(0, timers.due(0, NOW + 10, 10), outgoing)
+    timers.released(timers.take([0], NOW + 10, 10), outgoing)
     assert table.content() == {}
     assert {r.key: r.value for r in outgoing.records if r.value is not None}.keys() <= {
         r.key for r in outgoing.records if r.value is None
@@ -138,43 +132,86 @@ def test_put_again_while_it_is_being_released_the_new_one_stays(
     timers: Timers, outgoing: Recording, due_at: int
 ) -> None:
     timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
-    sending = timers.due(0, NOW, 10)
+    sending = timers.take([0], NOW, 10)
     timers.put(0, ANN, a_timer(due_at=due_at, revision=2), outgoing)
-    timers.released(0, sending, outgoing)
-    assert [(e.timer_id, e.revision) for _, e in timers.due(0, NOW + 10, 10)] == [("retry/1", 2)]
+    timers.released(sending, outgoing)
+    assert [(e.timer_id, e.revision) for _, _, e in timers.take([0], NOW + 10, 10)] == [("retry/1", 2)]
+
+
+@pytest.mark.parametrize("due_at", [NOW, NOW + 5, NOW - 5])
+def test_moved_under_the_same_revision_while_it_is_being_released_it_comes_again(
+    timers: Timers, outgoing: Recording, due_at: int
+) -> None:
+    """A plan made anew is a move to now: where that is the old due time, nothing but the move tells them apart."""
+    timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
+    sending = timers.take([0], NOW, 10)
+    assert timers.move(0, ANN, move(due_at, revision=1, payload=b'{"again":1}'), outgoing)
+    assert timers.released(sending, outgoing) == 0
+    again = timers.take([0], NOW + 10, 10)
+    assert [(due.at, due.entry.revision, due.entry.payload) for due in again] == [(due_at, 1, b'{"again":1}')]
+    assert timers.released(again, outgoing) == 1
+
+
+def test_moved_away_and_back_while_it_is_being_released_it_comes_again(timers: Timers, outgoing: Recording) -> None:
+    timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
+    sending = timers.take([0], NOW, 10)
+    timers.move(0, ANN, move(NOW + 60_000, revision=1), outgoing)
+    timers.move(0, ANN, move(NOW, revision=1), outgoing)
+    timers.released(sending, outgoing)
+    assert len(timers.take([0], NOW, 10)) == 1
+
+
+def test_what_is_put_before_something_under_way_does_not_hand_that_out_again(
+    timers: Timers, outgoing: Recording
+) -> None:
+    timers.put(0, ANN, a_timer("b", NOW), outgoing)
+    timers.take([0], NOW, 10)
+    timers.put(0, ANN, a_timer("a", NOW), outgoing)
+    assert [due.entry.timer_id for due in timers.take([0], NOW, 10)] == ["a"]
+
+
+def test_taken_a_second_time_before_the_first_is_released_it_is_forgotten_by_the_second_alone(
+    timers: Timers, table: Table, outgoing: Recording
+) -> None:
+    timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
+    first = timers.take([0], NOW, 10)
+    timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
+    second = timers.take([0], NOW, 10)
+    assert (timers.released(first, outgoing), len(table.content())) == (0, 2)
+    assert (timers.released(second, outgoing), table.content()) == (1, {})
 
 
 def test_cancelled_while_it_is_being_released_nothing_is_left(
     timers: Timers, table: Table, outgoing: Recording
 ) -> None:
     timers.put(0, ANN, a_timer(), outgoing)
-    sending = timers.due(0, NOW, 10)
+    sending = timers.take([0], NOW, 10)
     timers.cancel(0, ANN, a_cancel(1), outgoing)
-    timers.released(0, sending, outgoing)
+    timers.released(sending, outgoing)
     assert table.content() == {}
 
 
 def test_what_is_put_during_a_release_and_due_earlier_is_found_at_once(timers: Timers, outgoing: Recording) -> None:
     """It once stayed behind the cursor until the next restart."""
     timers.put(0, ANN, a_timer("late", NOW), outgoing)
-    sending = timers.due(0, NOW, 10)
+    sending = timers.take([0], NOW, 10)
     timers.put(0, ANN, a_timer("early", NOW - 60_000), outgoing)
-    timers.released(0, sending, outgoing)
-    assert [entry.timer_id for _, entry in timers.due(0, NOW, 10)] == ["early"]
+    timers.released(sending, outgoing)
+    assert [entry.timer_id for _, _, entry in timers.take([0], NOW, 10)] == ["early"]
 
 
 def test_what_is_put_after_a_release_and_due_earlier_is_found_too(timers: Timers, outgoing: Recording) -> None:
     timers.put(0, ANN, a_timer("late", NOW), outgoing)
-    timers.released(0, timers.due(0, NOW, 10), outgoing)
+    timers.released(timers.take([0], NOW, 10), outgoing)
     timers.put(0, ANN, a_timer("early", NOW - 60_000), outgoing)
     assert timers.is_due(0, NOW)
-    assert [entry.timer_id for _, entry in timers.due(0, NOW, 10)] == ["early"]
+    assert [entry.timer_id for _, _, entry in timers.take([0], NOW, 10)] == ["early"]
 
 
 def test_what_is_under_way_is_not_handed_out_twice(timers: Timers, outgoing: Recording) -> None:
     for n in range(4):
         timers.put(0, ANN, a_timer(f"t{n}", NOW + n), outgoing)
-    slices = [[entry.timer_id for _, entry in timers.due(0, NOW + 10, 2)] for _ in range(3)]
+    slices = [[entry.timer_id for _, _, entry in timers.take([0], NOW + 10, 2)] for _ in range(3)]
     assert slices == [["t0", "t1"], ["t2", "t3"], []]
 
 
@@ -183,24 +220,24 @@ def test_a_slice_that_ends_at_a_timer_goes_on_with_one_whose_id_begins_like_it(
 ) -> None:
     for user, id_ in ((ANN, "t"), (ANN, "t" + "\uffff"), (ANN, "t1"), (BOB, "t")):
         timers.put(0, user, a_timer(id_, NOW), outgoing)
-    assert sum(len(timers.due(0, NOW, 1)) for _ in range(5)) == 4
+    assert sum(len(timers.take([0], NOW, 1)) for _ in range(5)) == 4
 
 
 def test_after_a_crash_before_the_release_it_is_due_again(table: Table, outgoing: Recording) -> None:
     first = Timers(table, "notify.")
     first.put(0, ANN, a_timer(), outgoing)
-    first.due(0, NOW, 10)
-    assert [entry.timer_id for _, entry in Timers(table, "notify.").due(0, NOW, 10)] == ["retry/1"]
+    first.take([0], NOW, 10)
+    assert [entry.timer_id for _, _, entry in Timers(table, "notify.").take([0], NOW, 10)] == ["retry/1"]
 
 
 def test_what_recovery_wrote_behind_the_cursors_is_found_once_they_are_forgotten(
     timers: Timers, table: Table, outgoing: Recording
 ) -> None:
     timers.put(0, ANN, a_timer("late", NOW), outgoing)
-    timers.released(0, timers.due(0, NOW, 10), outgoing)
+    timers.released(timers.take([0], NOW, 10), outgoing)
     Timers(table, "notify.").put(0, ANN, a_timer("early", NOW - 60_000), outgoing)
     timers.forget_cursors()
-    assert [entry.timer_id for _, entry in timers.due(0, NOW, 10)] == ["early"]
+    assert [entry.timer_id for _, _, entry in timers.take([0], NOW, 10)] == ["early"]
 
 
 def test_partitions_do_not_see_each_other(timers: Timers, outgoing: Recording) -> None:
@@ -209,10 +246,60 @@ def test_partitions_do_not_see_each_other(timers: Timers, outgoing: Recording) -
     assert timers.is_due(1, NOW)
 
 
+def test_high_of_every_partition_comes_before_low_of_any(timers: Timers, outgoing: Recording) -> None:
+    lanes: list[Lane] = ["low", "normal", "high"]
+    for partition in range(3):
+        for lane in lanes:
+            for n in range(4):
+                timers.put(partition, ANN, a_timer(f"{lane}{n}", NOW - n, lane=lane), outgoing)
+    slices = [timers.take([0, 1, 2], NOW, 9) for _ in range(4)]
+    order = [due.entry.target.rpartition(".")[2] for slice_ in slices for due in slice_]
+    assert order == ["high"] * 12 + ["normal"] * 12 + ["low"] * 12
+    for partition in range(3):
+        mine = [due for slice_ in slices for due in slice_ if due.partition == partition]
+        assert [due.entry.timer_id for due in mine[:4]] == ["high3", "high2", "high1", "high0"]
+
+
+def test_partitions_have_equal_shares_and_what_one_leaves_the_others_get(timers: Timers, outgoing: Recording) -> None:
+    for partition, count in ((0, 100), (1, 100), (2, 3)):
+        for n in range(count):
+            timers.put(partition, ANN, a_timer(f"t{n:03}", NOW), outgoing)
+    taken = [due.partition for due in timers.take([0, 1, 2], NOW, 30)]
+    assert (len(taken), taken.count(2)) == (30, 3)
+    assert abs(taken.count(0) - taken.count(1)) <= 1
+
+
+def test_with_less_room_than_partitions_each_gets_its_turn(timers: Timers, outgoing: Recording) -> None:
+    for partition in range(5):
+        timers.put(partition, ANN, a_timer(due_at=NOW), outgoing)
+    rounds = [timers.take(range(5), NOW, 2) for _ in range(4)]
+    assert [len(taken) for taken in rounds] == [2, 2, 1, 0]
+    assert {due.partition for taken in rounds for due in taken} == set(range(5))
+
+
+def test_nothing_is_taken_where_there_is_no_room(timers: Timers, outgoing: Recording) -> None:
+    timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
+    assert timers.take([0], NOW, 0) == []
+    assert len(timers.take([0], NOW, 1)) == 1
+
+
+def test_the_database_knows_about_how_many_wait(timers: Timers, outgoing: Recording) -> None:
+    for n in range(500):
+        timers.put(0, ANN, a_timer(f"t{n}"), outgoing)
+    assert 450 <= timers.about(0) <= 550
+    assert timers.about(1) == 0
+
+
+def test_the_entries_of_a_user_are_known_by_their_keys(timers: Timers, table: Table, outgoing: Recording) -> None:
+    for user in (ANN, b"anna", BOB):
+        timers.put(0, user, a_timer(), outgoing)
+    assert len([key for key in table.content() if is_entry(key, ANN)]) == 1
+
+
 def test_fausts_own_key_in_the_database_is_no_timer(timers: Timers, table: Table, outgoing: Recording) -> None:
     table._db_for_partition(0).put(b"__faust\x00offset__", b"41")
     timers.put(0, ANN, a_timer(), outgoing)
-    assert len(timers.due(0, 2**62, 10)) == 1
+    assert len(timers.take([0], 2**62, 10)) == 1
 
 
 @pytest.mark.parametrize("due_at", [-1, 2**64])
@@ -226,85 +313,3 @@ def test_an_instant_that_cannot_be_is_refused_and_leaves_everything_as_it_was(
     with pytest.raises((struct.error, OverflowError)):
         timers.move(0, ANN, move(due_at), outgoing)
     assert (table.content(), len(outgoing.records)) == (before, queued)
-
-
-IDS = st.sampled_from(["a", "b", "c"])
-USERS = st.sampled_from([ANN, BOB])
-INSTANTS = st.integers(NOW - 50, NOW + 50)
-REVISIONS = st.integers(0, 4)
-
-
-class Schedule(RuleBasedStateMachine):
-    """Any history of operations, releases in two halves and restarts, against a plain dictionary."""
-
-    @initialize()
-    def start(self) -> None:
-        self.table = Table(Path(tempfile.mkdtemp()))
-        self.timers, self.outgoing = Timers(self.table, "notify."), Recording()
-        self.model: dict[tuple[bytes, str], tuple[int, int, Lane]] = {}
-        self.sending: list[Any] = []
-        self.now = NOW
-
-    @rule(user=USERS, id_=IDS, due_at=INSTANTS, revision=REVISIONS, lane=st.sampled_from(LANES))
-    def put(self, user: bytes, id_: str, due_at: int, revision: int, lane: Lane) -> None:
-        self.timers.put(0, user, a_timer(id_, due_at, revision, lane=lane), self.outgoing)
-        known = self.model.get((user, id_))
-        if known is None or known[1] <= revision:
-            self.model[user, id_] = (due_at, revision, lane)
-
-    @rule(user=USERS, id_=IDS, due_at=INSTANTS, revision=REVISIONS)
-    def move(self, user: bytes, id_: str, due_at: int, revision: int) -> None:
-        moved = self.timers.move(0, user, MoveTimerV1(timer_id=id_, due_at=due_at, revision=revision), self.outgoing)
-        known = self.model.get((user, id_))
-        assert moved == (known is not None and known[1] <= revision)
-        if known is not None and moved:
-            self.model[user, id_] = (due_at, revision, known[2])
-
-    @rule(user=USERS, id_=IDS, revision=REVISIONS)
-    def cancel(self, user: bytes, id_: str, revision: int) -> None:
-        known = self.model.get((user, id_))
-        gone = self.timers.cancel(0, user, CancelTimerV1(timer_id=id_, revision=revision), self.outgoing)
-        assert gone == (known is not None and known[1] <= revision)
-        if gone:
-            del self.model[user, id_]
-
-    @rule(limit=st.sampled_from([1, 2, 100]))
-    def send(self, limit: int) -> None:
-        """Everything that is due, and nothing else; no more than asked for."""
-        if not self.sending:
-            self.sending = self.timers.due(0, self.now, limit)
-            due = {name for name, (due_at, _, _) in self.model.items() if due_at <= self.now}
-            found = [(entry.user, entry.timer_id) for _, entry in self.sending]
-            assert len(found) == len(set(found)) == min(limit, len(due))
-            assert set(found) <= due
-
-    @rule()
-    def release(self) -> None:
-        self.timers.released(0, self.sending, self.outgoing)
-        for key, entry in self.sending:
-            known = self.model.get((entry.user, entry.timer_id))
-            if known == (due_of(key), entry.revision, LANES[key[0]]):
-                del self.model[entry.user, entry.timer_id]
-        self.sending = []
-
-    @rule(later=st.integers(0, 20))
-    def wait(self, later: int) -> None:
-        self.now += later
-
-    @rule()
-    def restart(self) -> None:
-        self.timers, self.sending = Timers(self.table, "notify."), []
-
-    @invariant()
-    def an_entry_and_its_place_are_both_there_or_neither(self) -> None:
-        if hasattr(self, "model"):
-            assert len(self.table.content()) == 2 * len(self.model)
-
-    def teardown(self) -> None:
-        if hasattr(self, "table"):
-            self.table.fail()
-            shutil.rmtree(self.table.folder)
-
-
-TestSchedule = Schedule.TestCase
-TestSchedule.settings = settings(max_examples=40, stateful_step_count=30)
