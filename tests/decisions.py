@@ -5,15 +5,19 @@ from typing import Any, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
+from notify_streams.domain import fan_out
 from notify_streams.domain.decide import decide, slice_of
 from schemas.catalogue import Budget, Catalogue, NotificationType, Windows
-from schemas.decisions import ProfileSlice, StateSlice, Verdict
+from schemas.decisions import DecisionV1, ProfileSlice, StateSlice, Verdict
 from schemas.notifications import NotificationV1
 from schemas.profiles import Day, Endpoint, Frequency, ProfileV1, QuietHours
 from schemas.words import CHANNELS, Channel, Reason
-from tests.builders import A_NOTIFICATION, DAY, HOUR, a_catalogue, a_notification, a_type
+from tests.builders import A_NOTIFICATION, DAY, HOUR, NOW, a_catalogue, a_notification, a_slice, a_type
 from tests.clocks import at
 
+HERE = "2026.6"
+CATALOGUE = a_catalogue()
+EVENING = QuietHours(start="14:00", end="15:00")  # NOW is 14:13 UTC
 YEAR = (at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z"))
 # Two that change their clocks on different dates, one of a half hour, one that skips half of one, one that never does.
 ZONES = ("Europe/Paris", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Etc/UTC")
@@ -101,7 +105,7 @@ catalogues = st.builds(
 
 
 @st.composite
-def moments(draw: st.DrawFn, **fixed: Any) -> tuple[NotificationV1, ProfileV1, StateSlice, Catalogue, int]:
+def moments(draw: st.DrawFn, /, **fixed: Any) -> tuple[NotificationV1, ProfileV1, StateSlice, Catalogue, int]:
     """A notification, its user, the catalogue and an instant, most often before it expires."""
     now = draw(instants)
     accepted_at = now - draw(st.integers(0, 2 * HOUR))
@@ -136,3 +140,12 @@ def with_type(catalogue: Catalogue, name: str, **changes: Any) -> Catalogue:
     """The same, with one type changed."""
     type_: NotificationType = msgspec.structs.replace(catalogue.types[name], **changes)
     return msgspec.structs.replace(catalogue, types={**catalogue.types, name: type_})
+
+
+def a_recorded_decision(**changes: Any) -> DecisionV1:
+    """A mail in quiet hours and its inbox entry, as the orchestrator records them."""
+    notification = a_notification(channels=("inapp", "email"))
+    seen, state = a_slice(zone="Etc/UTC", quiet_hours=(EVENING,)), StateSlice()
+    verdicts = decide(notification, seen, state, CATALOGUE, NOW)
+    made = fan_out.record(notification, seen, state, verdicts, now=NOW, catalogue=CATALOGUE.hash, tzdata=HERE)
+    return msgspec.structs.replace(made, **changes)

@@ -8,11 +8,14 @@ import click
 import msgspec
 
 from notify_streams.domain.ids import notification_id as id_of
-from notify_streams.records.explain import Line, Story, clock
+from notify_streams.records.explain import Line, Story
 from notify_streams.records.explain import explain as told
+from notify_streams.records.verdicts import clock
+from notify_streams.records.verify import Check
 from notify_streams.settings import Settings, load
 
 from .reading import answered, opened
+from .verifying import checks, show
 
 
 @click.command()
@@ -21,21 +24,30 @@ from .reading import answered, opened
 @click.option("--source", help="The event's `source`.")
 @click.option("--event", help="The event's `id`.")
 @click.option("--dedupe-key", help="The event's `data.dedupe_key`, if it has one; then it counts instead of the id.")
-@click.option("--json", "as_json", is_flag=True, help="Story, status and decisions as JSON.")
+@click.option("--verify", is_flag=True, help="Decide again from the records, and compare.")
+@click.option("--json", "as_json", is_flag=True, help="Story, status and decisions, or what was verified, as JSON.")
 def explain(
     notification_id: str | None,
     user: str | None,
     source: str | None,
     event: str | None,
     dedupe_key: str | None,
+    verify: bool,
     as_json: bool,
 ) -> None:
-    """Tell what became of NOTIFICATION_ID, or of an event for a user, and why. Exit 1 when nothing is recorded."""
+    """Tell what became of NOTIFICATION_ID, or of an event for a user, and why. Exit 1 when nothing is recorded.
+
+    With --verify every decision is made again from what its record embeds; exit 1 where another one comes out, or
+    none, for want of the catalogue.
+    """
     if notification_id is None:
         if user is None or source is None or (event is None and dedupe_key is None):
             raise click.UsageError("name a NOTIFICATION_ID, or --user, --source and --event (or --dedupe-key)")
         notification_id = id_of(source, event or "", dedupe_key, user)
-    story = answered(_story(load(), checked(notification_id)))
+    notification_id = checked(notification_id)
+    if verify:
+        sys.exit(not show(notification_id, answered(_checks(load(), notification_id)), as_json=as_json))
+    story = answered(_story(load(), notification_id))
     if story is None:
         nothing(notification_id)
     if as_json:
@@ -66,6 +78,11 @@ def nothing(notification_id: str) -> NoReturn:
 async def _story(config: Settings, notification_id: str) -> Story | None:
     async with opened(config) as records:
         return told(notification_id, await records.facts(notification_id))
+
+
+async def _checks(config: Settings, notification_id: str) -> list[Check]:
+    async with opened(config) as records:
+        return await checks(records, notification_id)
 
 
 def _print(notification_id: str, story: Story) -> None:

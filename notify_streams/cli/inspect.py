@@ -9,7 +9,7 @@ from rich.table import Table
 
 from notify_streams.domain.attempts import Attempt, DeliveryStatus
 from notify_streams.domain.status import ChannelStatus, NotificationStatus, fold
-from notify_streams.records.explain import clock
+from notify_streams.records.verdicts import clock
 from notify_streams.settings import Settings, load
 
 from .explain import checked, nothing

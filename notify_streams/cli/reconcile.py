@@ -15,9 +15,9 @@ from notify_streams import bootstrap
 from notify_streams.metrics import UNACCOUNTED
 from notify_streams.ports import Unavailable
 from notify_streams.records.account import LISTED, Account, Open
-from notify_streams.records.explain import clock
 from notify_streams.records.reconcile import TooMany
 from notify_streams.records.reconcile import reconcile as accounted
+from notify_streams.records.verdicts import clock
 from notify_streams.settings import Settings, load
 
 from .reading import answered, opened

@@ -14,6 +14,7 @@ from schemas.outcomes import OutcomeV1
 from schemas.words import Channel, Lane, Reason
 
 SOURCE = "/digest"
+DIGEST_ENDPOINT = "digest"  # where what became of a digest that was not sent is told
 
 
 def item_of(notification: NotificationV1, channel: Channel, revision: int) -> NotificationV1:
@@ -58,12 +59,12 @@ def not_sent(digest: NotificationV1, verdict: Suppress, now: int) -> OutcomeV1:
     expired = verdict.reason in (Reason.EXPIRED, Reason.QUIET_PAST_EXPIRY)
     stopped = verdict.reason in (Reason.CANCELLED, Reason.COLLAPSED, Reason.READ)
     return OutcomeV1(
-        delivery_id=ids.delivery_id(digest.notification_id, verdict.channel, "digest"),
+        delivery_id=ids.delivery_id(digest.notification_id, verdict.channel, DIGEST_ENDPOINT),
         notification_id=digest.notification_id,
         user_id=digest.user_id,
         type=digest.type,
         channel=verdict.channel,
-        endpoint_id="digest",
+        endpoint_id=DIGEST_ENDPOINT,
         state="expired" if expired else "cancelled" if stopped else "suppressed",
         at=now,
         lane=digest.lane,

@@ -1,24 +1,19 @@
 """The story of a notification: its facts in words, as a person would tell it, beside the data they come from."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from typing import assert_never
 
 import msgspec
 
 from notify_streams.domain.attempts import INBOX_PROVIDER, Attempt, DeliveryStatus, Flag
+from notify_streams.domain.digests import DIGEST_ENDPOINT
 from notify_streams.domain.status import ChannelStatus, NotificationStatus, fold
-from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Verdict
+from schemas.decisions import DecisionV1
 from schemas.facts import Fact
 from schemas.words import IN_WORDS, Channel, Reason, State
 
-_NAMES: dict[Channel, str] = {
-    "inapp": "the inbox",
-    "email": "mail",
-    "push": "push",
-    "sms": "text message",
-    "webhook": "webhook",
-}
+from . import verdicts
+from .verdicts import NAMES, clock, listed, why
+
 _FLAGS: dict[Flag, str] = {
     Flag.PARTIALLY_SENT: "It is partially sent: not every endpoint got it.",
     Flag.SENT_TWICE: "A provider took it twice.",
@@ -55,9 +50,9 @@ def explain(notification_id: str, facts: Iterable[Fact]) -> Story | None:
     if status is None:
         return None
     decisions = sorted((f for f in known if isinstance(f, DecisionV1)), key=lambda d: (d.notification.revision, d.now))
-    lines = [*_accepted(status), *_decided(decisions), *_happened(status)]
+    lines = [*_begun(status, decisions), *_decided(decisions), *_happened(status)]
     return Story(
-        headline=_headline(status),
+        headline=_headline(status, decisions),
         lines=tuple(sorted(lines, key=lambda line: line.at)),
         ending=tuple(_ending(status)),
         not_sent={c.channel: why(c.reason) for c in status.channels if c.state in _NOT_SENT},
@@ -66,51 +61,28 @@ def explain(notification_id: str, facts: Iterable[Fact]) -> Story | None:
     )
 
 
-def why(reason: Reason | None) -> str:
-    """A reason in words."""
-    return "no reason was given" if reason is None else IN_WORDS[reason]
-
-
-def clock(at_ms: int) -> str:
-    """An instant as people write it, in UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
-
-
 _NOT_SENT = frozenset({State.SUPPRESSED, State.FAILED, State.EXPIRED, State.CANCELLED})
 
 
-def _headline(status: NotificationStatus) -> str:
+def _headline(status: NotificationStatus, decisions: Sequence[DecisionV1]) -> str:
+    if decisions and decisions[0].notification.members:
+        return verdicts.headline(decisions[0].notification)
     what = status.type or "A notification"
     source = f" from {status.source} (event {status.event_id})" if status.source else ""
     return f"{what} for {status.user_id or 'somebody'}{source}"
 
 
-def _accepted(status: NotificationStatus) -> Iterator[Line]:
-    if status.accepted_at:
-        until = f", to be sent before {clock(status.expires_at)}" if status.expires_at else ""
+def _begun(status: NotificationStatus, decisions: Sequence[DecisionV1]) -> Iterator[Line]:
+    until = f", to be sent before {clock(status.expires_at)}" if status.expires_at else ""
+    if decisions and decisions[0].notification.members:
+        yield Line(status.accepted_at, f"made up{until}; {verdicts.members(decisions[0].notification)}")
+    elif status.accepted_at:
         yield Line(status.accepted_at, f"accepted on the {status.lane} lane{until}")
 
 
 def _decided(decisions: Sequence[DecisionV1]) -> Iterator[Line]:
     for decision in decisions:
-        again = f" again (revision {decision.notification.revision})" if decision.notification.revision else ""
-        verdicts = "; ".join(_verdict(v) for v in decision.verdicts) or "there is no channel to send it on"
-        yield Line(decision.now, f"decided{again}: {verdicts}")
-
-
-def _verdict(verdict: Verdict) -> str:
-    name = _NAMES[verdict.channel]
-    match verdict:
-        case Deliver(endpoint_ids=endpoints):
-            return f"send it to {name}" if verdict.channel == "inapp" else f"send it by {name} to {_listed(endpoints)}"
-        case Defer():
-            return f"{name} waits until {clock(verdict.until)}, because {why(verdict.reason)}"
-        case Collect():
-            return f"{name} waits for the digest {verdict.window}, because {why(verdict.reason)}"
-        case Suppress():
-            return f"not {'to' if verdict.channel == 'inapp' else 'by'} {name}, because {why(verdict.reason)}"
-        case _:
-            assert_never(verdict)
+        yield Line(decision.now, f"{verdicts.occasion(decision)}: {verdicts.said(decision)}")
 
 
 def _happened(status: NotificationStatus) -> Iterator[Line]:
@@ -123,7 +95,7 @@ def _happened(status: NotificationStatus) -> Iterator[Line]:
 def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> str:
     if attempt.provider == INBOX_PROVIDER:
         return f"written to the inbox as number {attempt.sequence}"
-    where = f"{_NAMES[channel]} to {delivery.endpoint_id}"
+    where = _where(channel, delivery)
     through = f" through {attempt.provider}" if attempt.provider and attempt.attempt else ""
     if attempt.reason is Reason.HELD:
         which = f"{where}, before attempt {attempt.attempt + 1}"
@@ -133,6 +105,13 @@ def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> st
         which = f"{where}, without an attempt"
     then = f"; next attempt {clock(attempt.next_at)}" if attempt.next_at else ""
     return f"{which}: {_result(attempt)}{then}"
+
+
+def _where(channel: Channel, delivery: DeliveryStatus) -> str:
+    if delivery.endpoint_id == DIGEST_ENDPOINT:
+        return f"{NAMES[channel]}, in the digest {delivery.digest_id}"
+    digest = f", in the digest {delivery.digest_id}" if delivery.digest_id else ""
+    return f"{NAMES[channel]} to {delivery.endpoint_id}{digest}"
 
 
 def _result(attempt: Attempt) -> str:
@@ -158,20 +137,19 @@ def _ending(status: NotificationStatus) -> Iterator[str]:
 
 
 def _outcome(channel: ChannelStatus) -> str:
-    name = _NAMES[channel.channel].capitalize()
+    name = NAMES[channel.channel].capitalize()
     match channel.state:
         case State.SENT | State.DELIVERED:
-            return f"{name}: {channel.state}."
+            digests = sorted({d.digest_id for d in channel.deliveries if d.digest_id})
+            return f"{name}: {channel.state}{f' in the digest {listed(digests)}' if digests else ''}."
         case State.QUEUED:
             return f"{name}: queued; nothing has been heard of it yet."
         case State.PENDING | State.DEFERRED:
             until = f" until {clock(channel.due_at)}" if channel.due_at else ""
             return f"{name}: waits{until}, because {why(channel.reason)}."
         case State.COLLECTED:
-            return f"{name}: collected for the digest {channel.window}, because {why(channel.reason)}."
+            return f"{name}: waits for {verdicts.window(channel.window or '')}, because {why(channel.reason)}."
+        case State.CANCELLED if channel.reason is Reason.CANCELLED:
+            return f"{name}: cancelled before it was sent."
         case _:
             return f"{name}: {channel.state}, because {why(channel.reason)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -34,7 +34,7 @@ def place_of(fact: Fact) -> Place:
         case DecisionV1():
             notification = fact.notification
             # What comes back in parts may be decided in one millisecond under one revision.
-            part = "+".join(notification.channels) + (f"@{notification.endpoint_id}" if notification.endpoint_id else "")
+            part = "+".join(notification.channels) + f"@{notification.endpoint_id or ''}"
             key = f"{notification.revision:06d}/{fact.now}/{part}"
             return Place((notification.notification_id,), "decision", key, fact.now, notification.user_id)
         case OutcomeV1():

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import uuid4
 
 import msgspec
@@ -16,7 +16,9 @@ from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.settings import Cassandra, Kafka, Settings
 from notify_streams.stores.cassandra import connect
 from notify_streams.streaming import topics
+from schemas.codec import encode
 from schemas.facts import Fact
+from tests.decisions import CATALOGUE, a_recorded_decision
 from tests.facts import a_decision, an_id, an_inbox_fact, an_outcome
 
 Typed = Callable[..., Result]
@@ -45,10 +47,12 @@ def typed(config: Settings, tmp_path_factory: pytest.TempPathFactory, monkeypatc
     return lambda *words: CliRunner().invoke(notify, list(words), env=env)
 
 
-def known(config: Settings, *facts: Fact) -> None:
+def known(config: Settings, *facts: Fact, catalogues: Mapping[str, bytes] | None = None) -> None:
     async def write() -> None:
         session = await connect(config.cassandra)
-        await (await CassandraRecords.open(session)).write(facts)
+        records = await CassandraRecords.open(session)
+        await records.write(facts)
+        await records.write_catalogues(catalogues or {})
         await session.close()
 
     asyncio.run(write())
@@ -67,6 +71,24 @@ def test_explain_tells_the_story_by_id_and_by_event(config: Settings, typed: Typ
     as_json = json.loads(typed("explain", one, "--json").stdout)
     assert as_json["status"]["state"] == "sent"
     assert as_json["decisions"][0]["catalogue"] == "hash-of-the-catalogue"
+
+
+def test_explain_verifies_every_decision_by_the_catalogue_that_it_names(config: Settings, typed: Typed) -> None:
+    one = an_id()
+    decision = a_recorded_decision()
+    decision = msgspec.structs.replace(
+        decision, notification=msgspec.structs.replace(decision.notification, notification_id=one)
+    )
+    known(config, decision)
+    unknown = typed("explain", "--verify", one)
+    assert unknown.exit_code == 1
+    assert "the catalogue c0ffee, by which it was decided, is not in the records" in unknown.stdout
+    known(config, catalogues={CATALOGUE.hash: encode(CATALOGUE)})
+    verified = typed("explain", "--verify", one)
+    assert verified.exit_code == 0
+    assert verified.stdout.endswith("verified\n1 of 1 decision verified.\n")
+    assert json.loads(typed("explain", "--verify", "--json", one).stdout)["verified"] is True
+    assert typed("explain", "--verify", an_id()).exit_code == 1
 
 
 @pytest.mark.parametrize("command", ["explain", "inspect"])
