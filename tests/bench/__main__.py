@@ -19,8 +19,11 @@ from tests.bench.usage import Stalled
 BENCHES: dict[str, tuple[EngineName, ...]] = {
     "transport": ("kafka",),
     "takeover": ("kafka",),
+    "timers": ("kafka",),
+    "lanes": ENGINES,
     "pipeline": ENGINES,
     "idle": ENGINES,
+    "reads": ENGINES,
     "memory": ENGINES,
 }
 
