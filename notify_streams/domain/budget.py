@@ -35,14 +35,16 @@ def instant_of(row: bytes, now: int) -> int:
 def spending(row: bytes, notification_id: str, now: int) -> Spending:
     """What a decision about this notification at `now` (ms) finds; made again, it finds what it found before."""
     own = _position(row, print_of(notification_id))
+    day_ago, hour_ago, present = (_as_bytes(max(0, now - span)) for span in (DAY_MS, HOUR_MS, 0))
     hour = day = 0
     for at in range(len(row) - _WIDTH, -1, -_WIDTH):
-        age = now - _instant(row, at)
-        if age >= DAY_MS:
+        charge = row[at : at + _AT]
+        if charge <= day_ago:
             break
-        day += age > 0
-        hour += 0 < age < HOUR_MS
-    return Spending(hour, day, paid=own >= 0 and _instant(row, own) < now)
+        if charge < present:
+            day += 1
+            hour += charge > hour_ago
+    return Spending(hour, day, paid=own >= 0 and row[own : own + _AT] < present)
 
 
 def charged(row: bytes, notification_id: str, now: int) -> bytes:
@@ -52,7 +54,7 @@ def charged(row: bytes, notification_id: str, now: int) -> bytes:
     start = max(0, len(row) - (_MOST - 1) * _WIDTH)
     while start < len(row) and _instant(row, start) <= now - _KEPT_MS:
         start += _WIDTH
-    return row[start:] + now.to_bytes(_AT, "big") + print_of(notification_id)
+    return row[start:] + _as_bytes(now) + print_of(notification_id)
 
 
 def is_spent(budget: Budget, hour: int, day: int) -> bool:
@@ -63,6 +65,11 @@ def is_spent(budget: Budget, hour: int, day: int) -> bool:
 def is_limited(budget: Budget) -> bool:
     """Whether charges are worth keeping."""
     return budget.hour is not None or budget.day is not None
+
+
+def _as_bytes(instant: int) -> bytes:
+    """In the order of time, so that charges can be compared as they are."""
+    return instant.to_bytes(_AT, "big")
 
 
 def _instant(row: bytes, at: int) -> int:

@@ -84,15 +84,15 @@ INSTANTS = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max
 BUDGETS = st.builds(Budget, hour=st.none() | st.integers(1, 12), day=st.none() | st.integers(1, 12))
 
 
-@given(INSTANTS, BUDGETS, st.integers(-5, 5))
+@given(INSTANTS, BUDGETS)
 def test_a_repeat_sees_what_its_decision_saw_whatever_was_charged_in_the_same_millisecond(
-    steps: list[tuple[int, bool]], budget: Budget, clock_off: int
+    steps: list[tuple[int, bool]], budget: Budget
 ) -> None:
-    """Charged or not: the same counts, so the same bytes of its record; also where the clock was put back a little."""
+    """Charged or not: the same counts, so the same bytes of its record."""
     row, clock = b"", NOW
     decided: list[tuple[str, int, Spending]] = []
     for number, (pause, noisy) in enumerate(steps):
-        clock += pause + (clock_off if number == 5 else 0)
+        clock += pause
         now = instant_of(row, clock)
         found = spending(row, an_id(number), now)
         decided.append((an_id(number), now, found))
@@ -103,11 +103,12 @@ def test_a_repeat_sees_what_its_decision_saw_whatever_was_charged_in_the_same_mi
 
 
 @settings(max_examples=20)
-@given(st.integers(1, MOST_LIMIT), st.lists(st.integers(0, 2), min_size=1_000, max_size=1_000))
+@given(st.integers(1, MOST_LIMIT), st.lists(st.integers(-3, 3), min_size=10, max_size=10))
 def test_a_thousand_notifications_in_a_few_milliseconds_never_exceed_it(limit: int, pauses: list[int]) -> None:
+    """Nor where the clock goes back a little meanwhile."""
     row, clock, delivered = b"", NOW, 0
-    for number, pause in enumerate(pauses):
-        clock += pause // 2
+    for number in range(1_000):
+        clock += pauses[number // 100]
         now = instant_of(row, clock)
         found = spending(row, an_id(number), now)
         if not is_spent(Budget(hour=limit), found.hour, found.day):
