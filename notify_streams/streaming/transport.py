@@ -61,11 +61,18 @@ class Consumer(driver.Consumer):
             size = self.app.conf.stream_buffer_maxsize
             known = Intake(self._ledgers, size, self.on_buffer_full, self.on_buffer_drop)
             self._intakes[channel.queue] = known
-            self.app.flow_control.manage_queue(cast(Any, known))
         return known
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    def stop_flow(self) -> None:
+        """What nobody has taken yet is dropped, and fetched again. Stock code drops it when the flow goes on: that is
+        after it has sought back, and lost what was delivered in between.
+        """
+        super().stop_flow()
+        for intake in self._intakes.values():
+            intake.clear()
 
     async def verify_all_partitions_active(self) -> None:
         """The stock detector reads sensors that batches bypass; streaming.health watches instead."""
@@ -110,6 +117,17 @@ class Consumer(driver.Consumer):
             raise
         except Exception as error:  # noqa: BLE001  a seek in the middle of a rebalance: the next assignment seeks too
             self.log.warning("Seeking back failed: %r", error)
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Stock code leaves a partition where it stands while nothing of it was ever committed: what had been fetched
+        while the flow stood still was lost with the next commit.
+        """
+        committed = await super().seek_to_committed()
+        changelogs = cast(Any, self.app.tables).changelog_topics
+        never = [tp for tp, offset in committed.items() if not offset and tp.topic not in changelogs]
+        if never:
+            await self.seek_wait(await self.earliest_offsets(*never))
+        return committed
 
     async def _deliver(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
         generation = self.app.consumer_generation_id
