@@ -18,6 +18,7 @@ from tests.bench.usage import Stalled
 
 BENCHES: dict[str, tuple[EngineName, ...]] = {
     "transport": ("kafka",),
+    "decide": ("kafka",),
     "takeover": ("kafka",),
     "timers": ("kafka",),
     "lanes": ENGINES,
