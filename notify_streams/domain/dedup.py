@@ -11,6 +11,7 @@ newest, and its older prints are kept one by one under the hour of their decisio
 
 import struct
 from enum import Enum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ class Sighting(Enum):
     DUPLICATE = "duplicate"  # another record of the same event: nothing follows
 
 
+@lru_cache(1024)
 def print_of(notification_id: str) -> bytes:
     """The first 10 bytes of the id."""
     return bytes.fromhex(notification_id.replace("-", "")[:20])

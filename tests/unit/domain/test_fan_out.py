@@ -1,15 +1,18 @@
 """What follows from a decision."""
 
+from typing import Any
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from notify_streams.domain.fan_out import deliveries, record, timers
 from notify_streams.domain.ids import delivery_id
+from notify_streams.domain.send_back import send_back
 from schemas.codec import encode
 from schemas.content import Actor, Content, Object
-from schemas.decisions import Defer, Deliver, StateSlice, Verdict
-from schemas.notifications import decode_notification
+from schemas.decisions import Collect, Defer, Deliver, StateSlice, Suppress, Verdict
+from schemas.notifications import NotificationV1, decode_notification
 from schemas.profiles import Address, Endpoint
 from schemas.words import CHANNELS, Channel, Reason
 from tests.builders import A_NOTIFICATION, HOUR, NOW, a_notification, a_profile, a_slice, an_endpoint, ann_content
@@ -124,6 +127,57 @@ def test_made_again_everything_is_the_same_byte_for_byte() -> None:
         return [*map(encode, again), *map(encode, timers(a_notification(), (defer("push", NOW + 9),), 1))]
 
     assert made() == made()
+
+
+def sent_back(endpoint_id: str = "work", **changes: Any) -> NotificationV1:
+    """What its sender makes of the second attempt at a delivery."""
+    plain = {"channels": ("email",), "endpoint_id": endpoint_id, "attempt": 2, "revision": 1}
+    return a_notification(**{**plain, "origin": f"sender/{endpoint_id}/0/2", **changes})
+
+
+def test_of_an_endpoint_that_came_back_only_that_gets_a_delivery_with_the_attempt_that_was_due() -> None:
+    profile = a_profile(an_endpoint(), an_endpoint(endpoint_id="work"))
+    [made] = deliveries(sent_back(), profile, to("home", "work"), NOW, 1)
+    assert (made.endpoint_id, made.attempt, made.revision) == ("work", 2, 1)
+    assert made.delivery_id == delivery_id(A_NOTIFICATION, "email", "work")
+
+
+def test_an_endpoint_that_is_no_more_gets_none() -> None:
+    assert list(deliveries(sent_back("gone"), a_profile(), to("home"), NOW, 1)) == []
+
+
+def test_given_back_and_decided_to_be_delivered_it_is_the_same_delivery_again() -> None:
+    """But for revision and instant: what the sender needs has not got lost on the way."""
+    notification = a_notification(
+        channels=("email",),
+        tenant="shop",
+        locale="de",
+        collapse_key="c",
+        aggregation_key="a",
+        broadcast_id="b",
+        replay="r",
+        members=("m1", "m2"),
+        excluded=("push",),
+        due_at=NOW + 9,
+        content=ann_content(),
+    )
+    profile = a_profile(locale="fr", zone="Europe/Paris")
+    [first] = deliveries(notification, profile, to("home"), NOW, 0)
+    [again] = deliveries(send_back(first), profile, to("home"), NOW + 5, 1)
+    assert msgspec.structs.replace(again, revision=0, decided_at=NOW) == first
+
+
+def test_what_came_back_and_waits_has_a_timer_of_its_endpoint_and_keeps_attempt_and_endpoint() -> None:
+    made = [t for e in ("home", "work") for t in timers(sent_back(e), (defer("email", NOW + 10),), 1)]
+    assert [t.timer_id for t in made] == [f"decide/{A_NOTIFICATION}/email@{e}" for e in ("home", "work")]
+    back = decode_notification(bytes(made[1].payload))
+    assert (back.endpoint_id, back.attempt, back.revision) == ("work", 2, 2)
+    assert back.origin == f"timer/decide/{A_NOTIFICATION}/email@work/2"
+
+
+def test_what_waits_in_a_window_or_is_suppressed_has_no_timer_here() -> None:
+    collected = Collect(channel="push", window="digest/orders", until=NOW + 10, reason=Reason.DIGEST)
+    assert list(timers(a_notification(), (collected, Suppress(channel="email", reason=Reason.READ)), 0)) == []
 
 
 def test_a_decisions_record_is_the_same_whatever_partition_its_event_was_on() -> None:
