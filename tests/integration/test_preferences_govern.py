@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from redis.asyncio import Redis
 from notify_streams import bootstrap
 from notify_streams.domain.patch import mandatory_categories
 from notify_streams.local.engines import LocalEngines
+from notify_streams.local.programs import NOTIFY
 from schemas.words import Channel
 from tests.chaos.preferences import ROLES, Minds, Plan
 from tests.system.whole import Whole
@@ -71,6 +74,7 @@ async def test_every_cell_reads_back_as_written_before_and_after_a_restart(whole
     await _forgotten(whole)
     async with aiohttp.ClientSession(whole.urls["gateway"]) as http:
         assert await _preferences(http) == before
+        assert await _shown_by_the_shell(whole) == before[1]
         await _flipped_back(http, cells, catalogue.channels)
 
 
@@ -89,6 +93,15 @@ async def _restarted(whole: Whole, *names: str) -> None:
     await asyncio.gather(*(whole.fleet.kill(name) for name in names))
     await asyncio.sleep(0.5)
     await whole.fleet.ready(limit_s=_READY_S)
+
+
+async def _shown_by_the_shell(whole: Whole) -> Any:
+    command = (*NOTIFY, "preferences", "show", "ann", "--json")
+    process = await asyncio.create_subprocess_exec(
+        *command, env={**os.environ, **whole.environment}, cwd=whole.directory, stdout=PIPE
+    )
+    out, _ = await process.communicate()
+    return json.loads(out)
 
 
 async def _forgotten(whole: Whole) -> None:
