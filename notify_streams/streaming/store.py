@@ -56,6 +56,12 @@ class Options(stock.RocksDBOptions):
         blocks.set_bloom_filter(10, False)
         blocks.set_block_cache(cache)
         blocks.set_cache_index_and_filter_blocks(True)
+        # A whole index or filter is a quarter of a MiB, and a shard of the cache only twice that: they drive each other
+        # out, and are read and unpacked for every look-up of a known key (600 µs at 300,000 keys; in parts 18 µs).
+        blocks.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
+        blocks.set_partition_filters(True)
+        blocks.set_metadata_block_size(4096)
+        blocks.set_pin_top_level_index_and_filter(True)
         options.set_block_based_table_factory(blocks)
         return options
 
