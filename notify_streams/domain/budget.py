@@ -34,8 +34,8 @@ def instant_of(row: bytes, now: int) -> int:
 
 def spending(row: bytes, notification_id: str, now: int) -> Spending:
     """What a decision about this notification at `now` (ms) finds; made again, it finds what it found before."""
-    own = _position(row, print_of(notification_id))
-    day_ago, hour_ago, present = (_as_bytes(max(0, now - span)) for span in (DAY_MS, HOUR_MS, 0))
+    own, present = _position(row, print_of(notification_id)), _as_bytes(now)
+    day_ago, hour_ago = _as_bytes(max(0, now - DAY_MS)), _as_bytes(max(0, now - HOUR_MS))
     hour = day = 0
     for at in range(len(row) - _WIDTH, -1, -_WIDTH):
         charge = row[at : at + _AT]
