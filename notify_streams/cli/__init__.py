@@ -19,6 +19,7 @@ _COMMANDS = {
     "config": "notify_streams.cli.config:config",
     "explain": "notify_streams.cli.explain:explain",
     "inspect": "notify_streams.cli.inspect:inspect",
+    "timers": "notify_streams.cli.timers:timers",
     "reconcile": "notify_streams.cli.reconcile:reconcile",
     "schema": "notify_streams.cli.schema:schema",
     "gateway": "notify_streams.cli.gateway:gateway",

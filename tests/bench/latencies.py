@@ -16,12 +16,13 @@ from schemas.words import LANES, Channel, Lane
 
 
 class Took(msgspec.Struct, frozen=True):
-    """One delivery that ended well: accepted by the broker, then in the inbox or at the mail server. Instants in ms."""
+    """One delivery that ended well: accepted by the broker, decided, in the inbox or at the mail server. In ms."""
 
     channel: Channel
     lane: Lane
     accepted_at: int
     ended_at: int
+    decided_at: int
 
 
 async def took(kafka: Kafka, log: Path) -> list[Took]:
@@ -38,14 +39,21 @@ async def took(kafka: Kafka, log: Path) -> list[Took]:
         delivery = decode_delivery(value)
         if delivery.delivery_id in ended:
             at = ended[delivery.delivery_id]
-            found[delivery.delivery_id] = Took(delivery.channel, delivery.lane, delivery.accepted_at, at)
+            lane, accepted_at, decided_at = delivery.lane, delivery.accepted_at, delivery.decided_at
+            found[delivery.delivery_id] = Took(delivery.channel, lane, accepted_at, at, decided_at)
     return list(found.values())
 
 
 def mails_of(log: Path) -> dict[str, int]:
     """When the simulator took each mail (ms), by delivery id; the first time where it took one twice."""
-    entries = [orjson.loads(line) for line in log.read_bytes().splitlines()] if log.exists() else []
-    return {e["delivery_id"]: _ms(e["at"]) for e in reversed(entries) if e["event"] == "accepted"}
+    return dict(reversed(entries_of(log)))
+
+
+def entries_of(log: Path) -> list[tuple[str, int]]:
+    """Delivery id and instant (ms) of each mail that the simulator took, in order; a line not yet whole is left out."""
+    lines = log.read_bytes().rpartition(b"\n")[0].splitlines() if log.exists() else []
+    entries = [orjson.loads(line) for line in lines]
+    return [(e["delivery_id"], _ms(e["at"])) for e in entries if e["event"] == "accepted"]
 
 
 def percentile(values: Iterable[float], share: float) -> float:

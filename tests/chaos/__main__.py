@@ -8,10 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from notify_streams.local.engines import LocalEngines
-from tests.chaos import preferences
+from tests.chaos import preferences, timers, timers_report
 from tests.chaos.report import show
 from tests.chaos.spine import Plan, Spine
 from tests.system.whole import JARS
@@ -38,10 +39,20 @@ async def minds(plan: preferences.Plan, keep: Path | None, console: Console) -> 
     return preferences.show(found, console)
 
 
+async def due(plan: timers.Plan, keep: Path | None, console: Console) -> int:
+    """The same for `timers`."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            say = functools.partial(console.print, highlight=False)
+            found = await timers.Timers(place, engines, plan, say).run()
+    return timers_report.show(found, console)
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
-    parser.add_argument("name", choices=["spine", "preferences"])
+    parser.add_argument("name", choices=["spine", "preferences", "timers"])
     parser.add_argument("--events", type=int)
     parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users")
     parser.add_argument("--frozen", action="store_true", help="outages by SIGSTOP: connections stay open")
@@ -52,6 +63,10 @@ def main() -> int:
     if arguments.name == "preferences":
         minds_plan = preferences.QUICK if arguments.quick else preferences.Plan()
         return asyncio.run(minds(minds_plan, arguments.keep, Console(stderr=True)))
+    if arguments.name == "timers":
+        due_plan = timers.QUICK if arguments.quick else timers.Plan()
+        due_plan = msgspec.structs.replace(due_plan, mails=arguments.events or due_plan.mails)
+        return asyncio.run(due(due_plan, arguments.keep, Console(stderr=True)))
     base = QUICK if arguments.quick else Plan()
     plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
     return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))

@@ -35,6 +35,8 @@ def run(words: str) -> Result:
         "keys create a/b --role producer",
         "keys create ann --role nobody",
         "reconcile --since yesterday",
+        "timers",
+        "timers " + "u" * 129,
     ],
 )
 def test_wrong_usage_is_2(words: str) -> None:
@@ -51,6 +53,7 @@ def test_wrong_usage_is_2(words: str) -> None:
         "explain 00000000-0000-0000-0000-000000000000",
         "send nobody.knows --to ann",
         "keys revoke nobody",
+        "timers ann",
     ],
 )
 def test_what_cannot_be_done_is_1_and_a_sentence_on_standard_error(words: str) -> None:
@@ -70,7 +73,7 @@ def test_stopping_what_does_not_run_is_done() -> None:
         *("", "up", "down", "status", "demo", "worker", "topics", "topics create", "topics check", "providers"),
         *("providers simulate", "config", "config check", "config show", "explain", "inspect", "reconcile", "schema"),
         *("schema create", "schema check", "gateway", "keys", "keys create", "keys list", "keys revoke", "send"),
-        *("publish", "preferences", "preferences show", "preferences import"),
+        *("publish", "preferences", "preferences show", "preferences import", "timers"),
     ],
 )
 def test_every_command_says_what_it_is_for(words: str) -> None:
