@@ -22,18 +22,21 @@ from faust.types import EventT, StreamT
 
 from notify_streams import logs, settings
 from notify_streams.streaming import app as apps
-from notify_streams.streaming import health
+from notify_streams.streaming import health, worker
 from notify_streams.streaming.app import App
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
-from notify_streams.streaming.settle import settled
+from notify_streams.streaming.settle import Pipeline, settled
 from tables.by_event import ByEvent
 
 _STOCK = {"Topic": "faust:Topic", "store": "rocksdb://", "TableManager": "faust.tables.manager:TableManager"}
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run and how. `hold` are values that wait until the file `release` is there."""
+    """What to run and how. `hold` are values that wait until the file `release` is there.
+
+    From the value `mute_at` on nothing reaches the broker. Without `distrust` tables are kept after any end.
+    """
 
     app: str
     kafka: settings.Kafka
@@ -54,6 +57,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     hold: tuple[str, ...] = ()
     release: str = ""
     lose_answers: int = 0
+    mute_at: str = ""
+    pipelined: bool = False
+    distrust: bool = True
+    stop_s: float = 25.0
     options: dict[str, Any] = {}
 
 
@@ -216,6 +223,43 @@ def state(app: App, spec: Spec, journal: Journal) -> None:
                     journal.handled(event)
                 await asyncio.sleep(spec.pause_s)
 
+    dump_once_ready(app, kept, spec)
+
+
+def once(app: App, spec: Spec, journal: Journal) -> None:
+    """Keep under each key of `in` the first value, and do nothing for a key that is known.
+
+    A row at `mute_at` reaches the disk as one does when the buffer is full, while its changelog record does not
+    reach the broker.
+    """
+    table = apps.table(app, "kept", "log")
+    kept = ByEvent(table, app.topic_prefix)
+    pipeline = Pipeline(app, kept)
+
+    @app.agent(apps.topic(app, "in"), name="once")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in lists(stream, spec):
+            async with pipeline.settled(events) if spec.pipelined else settled(app, kept) as outgoing:
+                for event in events:
+                    await handle(spec, journal, event)
+                    partition, key, value = (
+                        event.message.partition,
+                        event.message.key or b"",
+                        event.message.value or b"",
+                    )
+                    if kept.get(partition, key) is None:
+                        kept.write(partition, key, value, outgoing)
+                    if value.decode() == spec.mute_at:
+                        mute(app)
+                        table.data._db_for_partition(partition).flush()
+                        Path(spec.journal).with_suffix(".muted").touch()
+
+    dump_once_ready(app, kept, spec)
+
+
+def dump_once_ready(app: App, kept: ByEvent, spec: Spec) -> None:
+    """Once recovered, note what the table holds."""
+
     async def dump() -> None:
         await wait_until(lambda: app.tables.actives_ready and not app.rebalancing)
         rows = {
@@ -238,6 +282,7 @@ APPS: dict[str, Callable[[App, Spec, Journal], None]] = {
     "stock_forward": stock_forward,
     "raw_flush": raw_flush,
     "state": state,
+    "once": once,
 }
 
 
@@ -279,6 +324,19 @@ async def lose_answers(app: App, count: int) -> None:
     client.send = send_and_forget
 
 
+def mute(app: App) -> None:
+    """From now on every produce request waits for ever, as behind a network that drops what it is given."""
+    client = app.raw_producer.client
+    send = client.send
+
+    async def send_into_nothing(node: int, request: Any, **kwargs: Any) -> Any:
+        if isinstance(request, ProduceRequest):
+            await asyncio.Event().wait()
+        return await send(node, request, **kwargs)
+
+    client.send = send_into_nothing
+
+
 async def serve(spec: Spec) -> None:
     """Run the app until SIGTERM, with probes; their port is in `JOURNAL.port`."""
     journal, stopping = Journal(Path(spec.journal)), asyncio.Event()
@@ -287,6 +345,8 @@ async def serve(spec: Spec) -> None:
     app = build(spec)
     APPS[spec.app](app, spec, journal)
     count_starts(app, journal)
+    if spec.distrust:
+        worker.trust_tables(app)
     watched = health.Health(spec.role, 2.0)
     watched.watch(app)
     probes = await health.serve(watched, "127.0.0.1", 0)
@@ -299,7 +359,9 @@ async def serve(spec: Spec) -> None:
         started.result()
         await ended
     journal.close()
-    await app.stop()
+    await worker.stopped(app, spec.stop_s)
+    if not spec.stock:
+        worker.mark_tables(app)
     await probes.cleanup()
     losing.cancel()
     started.cancel()

@@ -58,6 +58,16 @@ class Worker:
         return rows
 
     @property
+    def is_muted(self) -> bool:
+        """Whether it has met the value from which on nothing it sends reaches the broker."""
+        return Path(self.spec.journal).with_suffix(".muted").exists()
+
+    @property
+    def directory(self) -> Path:
+        """Its own data directory."""
+        return Path(self.spec.data) / f"{self.spec.role}-{self.spec.instance}"
+
+    @property
     def port(self) -> int:
         """Where its probes answer."""
         return int(Path(self.spec.journal).with_suffix(".port").read_text())

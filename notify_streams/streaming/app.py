@@ -20,6 +20,7 @@ class App(faust.App):
 
     lease: Lease
     topic_prefix: str
+    unsettled: int  # tables, once per batch, that may hold rows which their changelogs do not
     closers: list[Callable[[], Awaitable[None]]]  # what the role opened, closed after the app has stopped
 
     @property
@@ -66,6 +67,7 @@ def build(settings: Settings, role: str, *, instance: int = 0, **overrides: Any)
     app = App(f"{kafka.prefix}{role}", **options)
     app.lease = Lease(session)
     app.topic_prefix = kafka.prefix
+    app.unsettled = 0
     app.closers = []
     return app
 

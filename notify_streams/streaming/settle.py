@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NoReturn, Protocol, TypeVar, cast
 
@@ -42,11 +42,15 @@ class Pipeline:
         """As the function `settled`, for a list that `batches` yielded; returns before the broker has it."""
         outgoing = Outgoing(self._app.raw_producer, self._app.topic_prefix)
         taken = cast(Batch, batch)
+        self._app.unsettled += len(self._tables)
         try:
             yield outgoing
             sent = outgoing.send()
         except Exception:  # noqa: BLE001  an outage or a bug: either way nothing of this batch may count as done
             leave("batch.unsettled")
+        except BaseException:
+            _cancelled(self._app, self._tables)
+            raise
         taken.held = True
         self._under_way.append(asyncio.ensure_future(self._finish(taken, sent)))
         while len(self._under_way) > self._ahead:
@@ -64,6 +68,7 @@ class Pipeline:
                 table.acknowledged(offsets)
         except Exception:  # noqa: BLE001  the same
             leave("batch.unsettled")
+        self._app.unsettled -= len(self._tables)
         batch.done()
 
 
@@ -73,9 +78,10 @@ async def settled(app: App, *tables: Table) -> AsyncIterator[Outgoing]:
 
     An exception must not leave an agent: Faust would restart it and lose what it had in hand. So whatever goes
     wrong here ends the process; the input comes again to the next one. Data errors are the body's business: it
-    turns them into dead letters.
+    turns them into dead letters. Until the tables' rows are acknowledged, `app.unsettled` counts them.
     """
     outgoing = Outgoing(app.raw_producer, app.topic_prefix)
+    app.unsettled += len(tables)
     try:
         yield outgoing
         offsets = await outgoing.flush()
@@ -83,6 +89,18 @@ async def settled(app: App, *tables: Table) -> AsyncIterator[Outgoing]:
             table.acknowledged(offsets)
     except Exception:  # noqa: BLE001  an outage or a bug: either way nothing of this batch may count as done
         leave("batch.unsettled")
+    except BaseException:
+        _cancelled(app, tables)
+        raise
+    app.unsettled -= len(tables)
+
+
+def _cancelled(app: App, tables: Sequence[Table]) -> None:
+    """The tables may hold rows that their changelogs will never have: only a worker that ends may go on from here,
+    and it stays counted in `unsettled`, so that the next one restores them.
+    """
+    if tables and not app.should_stop:
+        leave("batch.cancelled")
 
 
 async def persistently(call: Callable[[], Awaitable[T]], *, patience_s: float = PATIENCE_S) -> T:

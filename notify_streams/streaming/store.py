@@ -4,12 +4,16 @@ Faust gives every table and partition a cache of its own, by default 2 GiB each.
 """
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import rocksdict
 from faust.stores import STORES
 from faust.stores import rocksdb as stock
+from faust.types import TP
+
+from notify_streams.streaming import trust
 
 SCHEME = "notifyrocks"
 _MIB = 1024 * 1024
@@ -72,6 +76,28 @@ class Store(stock.Store):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.rocksdb_options = Options()
+
+    def revoke_partitions(self, table: Any, tps: Iterable[TP]) -> None:
+        """Close and delete what is somebody else's now.
+
+        When it comes back after a week, its changelog may no longer say what was deleted meanwhile; and what is
+        erased there must not stay here.
+        """
+        gone = [tp.partition for tp in tps if tp.topic in table.changelog_topic.topics]
+        super().revoke_partitions(table, set(tps))
+        for partition in gone:
+            trust.forget(self.partition_path(partition))
+
+    def close(self) -> None:
+        """Write what is in the buffers to disk and close every database; nobody uses this store any more."""
+        while self._dbs:
+            self._dbs.popitem()[1].close()
+
+
+def close(tables: Iterable[Any]) -> None:
+    """Close the databases of these Faust tables. Raises an Exception where one cannot be written to disk."""
+    for table in tables:
+        table.data.close()
 
 
 STORES.aliases[SCHEME] = f"{__name__}:Store"

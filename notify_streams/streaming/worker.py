@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from aiohttp import web
 
 from notify_streams.settings import Settings, seconds
 from notify_streams.streaming import app as apps
-from notify_streams.streaming import health, waiting
+from notify_streams.streaming import health, store, trust, waiting
 from notify_streams.streaming.app import App
 from notify_streams.streaming.settle import leave
 
@@ -70,6 +71,7 @@ async def _serve(
     if app is None:
         return 0
     watched.watch(app)
+    trust_tables(app)
     started = asyncio.ensure_future(app.start())
     ended = asyncio.ensure_future(stopping.wait())
     crashed = asyncio.ensure_future(app._crashed.wait())
@@ -81,21 +83,36 @@ async def _serve(
     finally:
         for waiter in (ended, crashed):
             waiter.cancel()
-        await _stopped(app)
+        await stopped(app)
         started.cancel()
         for close in app.closers:
             await close()
     if app.crash_reason is not None:
         log.critical("worker.crashed", exc_info=app.crash_reason)
         return EX_FAILED
+    mark_tables(app)
     log.info("worker.stopped")
     return 0
 
 
-async def _stopped(app: App) -> None:
+def trust_tables(app: App) -> None:
+    """Before the app starts: go on with the tables on its disk only if the process before this one ended well."""
+    trust.begin(app.conf.datadir, app.conf.tabledir, time.time())
+
+
+def mark_tables(app: App) -> None:
+    """After the app has stopped: the next process may go on with its tables, if their changelogs have every row."""
+    store.close(app.tables.values())
+    if app.unsettled:
+        log.warning("tables.unsettled batches=%d: the next start restores them", app.unsettled)
+    else:
+        trust.end(app.conf.datadir)
+
+
+async def stopped(app: App, within_s: float = STOP_S) -> None:
     """Finish what is under way and commit; where that cannot be done any more, leave it to the next process."""
     try:
-        await asyncio.wait_for(app.stop(), STOP_S)
+        await asyncio.wait_for(app.stop(), within_s)
     except TimeoutError:
         leave("worker.unstoppable")
 

@@ -27,6 +27,7 @@ class Owning(RawProducer):
     def __init__(self, *partitions: int) -> None:
         super().__init__()
         self.topic_prefix, self.rebalancing, self.consumer_generation_id = "notify.", False, 1
+        self.unsettled = 0
         self.tables = SimpleNamespace(actives_ready=True)
         owned = {TP("notify.ticks", p) for p in partitions} | {TP("notify.timers", 9)}
         self.consumer = SimpleNamespace(assignment=lambda: owned)
