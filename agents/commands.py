@@ -1,14 +1,15 @@
 """User commands in; profiles written, and only then the results out."""
 
+from collections.abc import Iterable
+
 import msgspec
 from faust.types import AgentT, EventT, StreamT
 
 from agents.clock import Clock, wall_clock
-from agents.deciding import following
-from notify_streams.domain import stopping
+from agents.deciding import Record, following
+from notify_streams.domain import stopping, windows
 from notify_streams.domain.accept import why_no_user_id
-from notify_streams.domain.commands import carry_out, reset
-from notify_streams.domain.stopping import Followed
+from notify_streams.domain.commands import carry_out, reset, shown
 from notify_streams.metrics import MISROUTED, STAGE_RECORDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
@@ -22,7 +23,6 @@ from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.commands import CancelV1, CommandResultV1, decode_command
 from schemas.profiles import ProfileV1
-from schemas.user_state import UserState
 from tables.by_event import StoreFailed
 from tables.profiles import Profiles
 from tables.user_state import UserStates
@@ -65,44 +65,41 @@ class Commands:
         place = {"generation": self.generation, "offset": message.offset}
         profile = self.profiles.load(partition, user)
         if message.value is None:
-            self._apply(partition, user, profile, reset(profile, **place), outgoing)
-            return None
+            changed = reset(profile, **place)
+            result = CommandResultV1(
+                command_id="", user_id=user_id, status="applied", version=changed.version, profile=shown(changed)
+            )
+            self._apply(partition, user, profile, changed, outgoing)
+            return partition, user, result
         command = decode_command(message.value)
         changed, result = carry_out(profile, command, user_id, self.catalogue, **place)
-        if result.status != "applied":
-            self._apply(partition, user, profile, changed, outgoing, governs=False)
-        elif isinstance(command, CancelV1):
-            self._cancel(partition, user, command, outgoing)
-        else:
+        if isinstance(command, CancelV1):
+            if result.status == "applied":
+                self._cancel(partition, user, command, round(message.timestamp * 1000), outgoing)
+        elif result.status == "applied" and not (changed is not profile and changed.version == profile.version):
             self._apply(partition, user, profile, changed, outgoing)
+        elif changed is not profile:
+            self.profiles.store(partition, user, changed, outgoing)
         return partition, user, result
 
-    def _apply(
-        self,
-        partition: int,
-        user: bytes,
-        profile: ProfileV1,
-        changed: ProfileV1,
-        outgoing: Outgoing,
-        *,
-        governs: bool = True,
-    ) -> None:
-        """Write the profile; what waits is planned anew under it. Applied again, it is said again: that may be lost."""
-        if governs:
-            state = self.states.load(partition, user)
-            followed = stopping.changed(state, changed, self.catalogue, self.clock())
-            self._follow(partition, user, state, followed, outgoing)
-        if changed is not profile:
-            self.profiles.store(partition, user, changed, outgoing)
+    def _apply(self, partition: int, user: bytes, profile: ProfileV1, changed: ProfileV1, outgoing: Outgoing) -> None:
+        """Write the profile, and plan anew what waits. Applied again, all is said again: it may have got lost."""
+        now, state = self.clock(), self.states.load(partition, user)
+        self._say(partition, user, following(stopping.changed(state, changed, now)), outgoing)
+        known = self.states.windows(partition, user)
+        for window in windows.replanned(known, changed, self.catalogue, now):
+            self.states.keep(partition, user, windows.key_of(window.channel, window.key), window, outgoing)
+            self._say(partition, user, [(topics.TIMERS, encode(windows.timer_of(window)))], outgoing)
+        self.profiles.store(partition, user, changed, outgoing)
 
-    def _cancel(self, partition: int, user: bytes, command: CancelV1, outgoing: Outgoing) -> None:
+    def _cancel(self, partition: int, user: bytes, command: CancelV1, given_at: int, outgoing: Outgoing) -> None:
         state = self.states.load(partition, user)
-        self._follow(partition, user, state, stopping.cancel(state, command, self.clock()), outgoing)
+        followed = stopping.cancel(state, command, given_at, self.clock())
+        self.states.store(partition, user, followed.state, outgoing)
+        self._say(partition, user, following(followed), outgoing)
 
-    def _follow(self, partition: int, user: bytes, state: UserState, followed: Followed, outgoing: Outgoing) -> None:
-        if followed.state is not state:
-            self.states.store(partition, user, followed.state, outgoing)
-        for name, record in following(followed):
+    def _say(self, partition: int, user: bytes, records: Iterable[Record], outgoing: Outgoing) -> None:
+        for name, record in records:
             outgoing.add(name, partition, user, record)
 
 

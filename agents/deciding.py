@@ -1,6 +1,8 @@
 """A decision and all that follows from it, as values: the new state, the records to publish, the items to keep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+from uuid import UUID
 
 import msgspec
 
@@ -14,13 +16,14 @@ from notify_streams.streaming import topics
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.decisions import Collect, Deliver, ProfileSlice, StateSlice, Suppress, Verdict
-from schemas.notifications import FlushV1, NotificationV1
+from schemas.notifications import NotificationV1
 from schemas.profiles import ProfileV1
 from schemas.timers import PutTimerV1
-from schemas.user_state import UserState
+from schemas.user_state import UserState, Window
 
 Record = tuple[str, bytes]
-Item = tuple[bytes, int, str, bytes]  # the key of its window, the window's number, its id, itself
+Item = tuple[bytes, int, bytes, bytes]  # the key of its window, the window's number, its own id, itself
+Known = Callable[[bytes], Sequence[Window]]
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -30,11 +33,23 @@ class Decided(msgspec.Struct, frozen=True):
     records: tuple[Record, ...]
     verdicts: tuple[Verdict, ...] = ()
     items: tuple[Item, ...] = ()
+    windows: tuple[Window, ...] = ()
     ended: bool = False
 
     def after(self, *records: Record) -> "Decided":
         """The same, with these published first."""
         return msgspec.structs.replace(self, records=(*records, *self.records))
+
+
+class Collected(NamedTuple):
+    """What waits from now on, and in which windows."""
+
+    items: tuple[Item, ...] = ()
+    windows: tuple[Window, ...] = ()
+    timers: tuple[PutTimerV1, ...] = ()
+
+
+NOTHING = Collected()
 
 
 def following(followed: Followed) -> Iterator[Record]:
@@ -51,40 +66,39 @@ class Rules(msgspec.Struct, frozen=True):
     catalogue: Catalogue
     tzdata: str
 
-    def decided(self, notification: NotificationV1, profile: ProfileV1, state: UserState, met: Meeting) -> Decided:
-        """One notification of a type of the catalogue; a repeat gives the same, no second charge, no new item."""
+    def decided(
+        self, notification: NotificationV1, profile: ProfileV1, state: UserState, met: Meeting, known: Known
+    ) -> Decided:
+        """One notification of a type of the catalogue; `known` are the user's windows of a key.
+
+        A repeat gives the same, but no second charge and no new item.
+        """
         type_ = self.catalogue.types[notification.type]
         of_profile = slice_of(profile, notification, type_)
         of_state = meeting.slice_of(state, notification, met.now)
         verdicts = decide(notification, of_profile, of_state, self.catalogue, met.now)
         costs = is_limited(self.catalogue.budget) and not (type_.mandatory or notification.members)
         state = meeting.leave(state, notification, met, profile.version, verdicts, costs=costs)
-        state, items, timers = self._collected(state, notification, verdicts, met)
+        waits = any(isinstance(verdict, Collect) for verdict in verdicts)
+        collected = self._collected(notification, verdicts, met, known) if waits else NOTHING
         records = (
             *_follows(notification, profile, verdicts, met),
-            *((topics.TIMERS, encode(timer)) for timer in timers),
+            *((topics.TIMERS, encode(timer)) for timer in collected.timers),
             (topics.DECISIONS, self._record(notification, of_profile, of_state, verdicts, met.now)),
         )
-        return Decided(state, records, verdicts, items)
+        return Decided(state, records, verdicts, collected.items, collected.windows)
 
     def flushed(
-        self,
-        flush: FlushV1,
-        user_id: str,
-        items: Sequence[NotificationV1],
-        profile: ProfileV1,
-        state: UserState,
-        now: int,
+        self, window: Window, user_id: str, items: Sequence[NotificationV1], profile: ProfileV1, state: UserState
     ) -> Decided:
-        """The end of a window: each item asked once more, and what is left sent as one. `now` in ms."""
-        state, at = windows.closed(state, flush, now)
+        """The end of a closed window: each item asked once more, and what is left sent as one."""
+        at = window.closed_at
         members: list[NotificationV1] = []
-        records: list[Record] = []
+        records: list[Record] = [(topics.TIMERS, encode(windows.end_of(window)))]
         verdicts: tuple[Verdict, ...] = ()
         for item in items:
             if item.type not in self.catalogue.types:
-                lane = topics.notifications(item.lane)  # where the orchestrator buries it
-                records.append((lane, encode(item)))
+                records.append((topics.notifications(item.lane), encode(digests.given_back(item, window))))
                 continue
             joined, record = self._joined(item, profile, state, at)
             if record is None:
@@ -92,13 +106,18 @@ class Rules(msgspec.Struct, frozen=True):
             else:
                 records.append((topics.DECISIONS, record))
                 verdicts += joined
+        over = Decided(state, tuple(records), verdicts, windows=(window,), ended=True)
         if not members:
-            return Decided(state, tuple(records), verdicts, ended=True)
-        lane = windows.lane_of(state, flush)
-        digest = digests.digest(flush, user_id, members, self.catalogue.windows, lane=lane, at=at)
+            return over
+        digest = digests.digest(window, user_id, members, self.catalogue.windows)
         met = Meeting(Sighting.FRESH, digest.channels, at, 0)
-        decided = self.decided(digest, profile, state, met)
-        return msgspec.structs.replace(decided.after(*records), verdicts=(*verdicts, *decided.verdicts), ended=True)
+        decided = self.decided(digest, profile, state, met, _no_windows)
+        return msgspec.structs.replace(
+            over,
+            state=decided.state,
+            records=(*over.records, *decided.records),
+            verdicts=(*verdicts, *decided.verdicts),
+        )
 
     def _joined(
         self, item: NotificationV1, profile: ProfileV1, state: UserState, at: int
@@ -107,37 +126,37 @@ class Rules(msgspec.Struct, frozen=True):
         of_profile = slice_of(profile, item, self.catalogue.types[item.type])
         of_state = meeting.slice_of(state, item, at, joining=True)
         verdicts = decide(item, of_profile, of_state, self.catalogue, at)
-        if all(isinstance(verdict, Deliver) for verdict in verdicts):
+        if not any(isinstance(verdict, Suppress) for verdict in verdicts):
             return verdicts, None
         return verdicts, self._record(item, of_profile, of_state, verdicts, at)
 
     def _collected(
-        self, state: UserState, notification: NotificationV1, verdicts: tuple[Verdict, ...], met: Meeting
-    ) -> tuple[UserState, tuple[Item, ...], list[PutTimerV1]]:
-        """The state with what waits in windows; what is met again waits there already."""
+        self, notification: NotificationV1, verdicts: tuple[Verdict, ...], met: Meeting, known: Known
+    ) -> Collected:
         items: list[Item] = []
+        grown: list[Window] = []
         timers: list[PutTimerV1] = []
         for verdict in verdicts:
             if not isinstance(verdict, Collect):
                 continue
-            if met.sighting is Sighting.REPEAT:
-                timer = windows.standing(state, verdict)
-            else:
-                limits = self.catalogue.windows
-                item = encode(digests.item_of(notification, verdict.channel, met.revision))
-                state, window, timer = windows.added(
-                    state,
-                    verdict,
-                    size=len(item),
-                    lane=notification.lane,
-                    tenant=notification.tenant,
-                    now=met.now,
-                    limits=limits,
-                )
-                key = windows.key_of(verdict.channel, verdict.window)
-                items.append((key, window.number, notification.notification_id, item))
-            timers += [] if timer is None else [timer]
-        return state, tuple(items), timers
+            key = windows.key_of(verdict.channel, verdict.window)
+            if verdict.channel in met.collected:
+                timers += windows.standing(known(key))
+                continue
+            item = encode(digests.item_of(notification, verdict.channel, met.revision))
+            step = windows.added(
+                known(key),
+                verdict,
+                size=len(item),
+                lane=notification.lane,
+                tenant=notification.tenant,
+                now=met.now,
+                limits=self.catalogue.windows,
+            )
+            items.append((key, step.window.number, UUID(notification.notification_id).bytes, item))
+            grown.append(step.window)
+            timers += [] if step.timer is None else [step.timer]
+        return Collected(tuple(items), tuple(grown), tuple(timers))
 
     def _record(
         self,
@@ -151,6 +170,11 @@ class Rules(msgspec.Struct, frozen=True):
             notification, of_profile, of_state, verdicts, now=now, catalogue=self.catalogue.hash, tzdata=self.tzdata
         )
         return encode(record)
+
+
+def _no_windows(_: bytes) -> Sequence[Window]:
+    """A digest waits in none."""
+    return ()
 
 
 def _follows(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 from faust.types import AgentT, EventT, StreamT
@@ -11,6 +12,7 @@ from agents.deciding import Decided, Rules, following
 from agents.schedule import DUE_HEADER
 from notify_streams.domain import meeting, stopping, windows
 from notify_streams.domain.dedup import Sighting, print_of
+from notify_streams.domain.quiet_hours import reopens_at
 from notify_streams.metrics import DECISIONS, DUPLICATES, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
@@ -24,6 +26,8 @@ from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.decisions import CatalogueV1, Deliver, Verdict
 from schemas.notifications import FlushV1, NotificationV1, decode_notification, decode_notification_or_flush
+from schemas.profiles import ProfileV1
+from schemas.user_state import Window
 from schemas.words import Lane
 from tables.by_event import StoreFailed
 from tables.profiles import Profiles
@@ -69,13 +73,16 @@ class Orchestrator:
         """
         partition, user, value = keyed(event)
         met = decode_notification_or_flush(value)
-        decided = (
-            self._ended(partition, user, met) if isinstance(met, FlushV1) else self._met(partition, user, met, event)
-        )
+        if isinstance(met, FlushV1):
+            decided = self._flush(partition, user, met, outgoing)
+        else:
+            decided = self._met(partition, user, met, event, outgoing)
         if decided is None:
             return None
-        for window, number, id_, item in decided.items:
-            self.states.collect(partition, user, window, number, id_, item, outgoing)
+        for key, number, id_, item in decided.items:
+            self.states.collect(partition, user, key, number, id_, item, outgoing)
+        for window in decided.windows:
+            self.states.keep(partition, user, windows.key_of(window.channel, window.key), window, outgoing)
         self.states.store(partition, user, decided.state, outgoing)
         for name, record in decided.records:
             outgoing.add(name, partition, user, record)
@@ -85,10 +92,13 @@ class Orchestrator:
             return partition, user, windows.key_of(met.channel, met.window), met.number
         return None
 
-    def _met(self, partition: int, user: bytes, notification: NotificationV1, event: EventT[bytes]) -> Decided | None:
+    def _met(
+        self, partition: int, user: bytes, notification: NotificationV1, event: EventT[bytes], outgoing: Outgoing
+    ) -> Decided | None:
         type_ = self.catalogue.types.get(notification.type)
         if type_ is None:
             raise ValueError(f"$.type: the catalogue has no type {notification.type!r} any more")
+        known = partial(self.states.windows, partition, user)
         state, profile = self.states.load(partition, user), self.profiles.load(partition, user)
         if state.older:
             state = self.states.recalled(partition, user, state, print_of(notification.notification_id))
@@ -96,31 +106,52 @@ class Orchestrator:
         if met.sighting is Sighting.DUPLICATE:
             DUPLICATES.labels(stage=ROLE).inc()
             return None
+        if met.apart:
+            self._put_again(partition, user, outgoing)
+        if not met.channels:
+            return None
         if met.channels != notification.channels or met.revision != notification.revision:
             notification = msgspec.structs.replace(notification, channels=met.channels, revision=met.revision)
         if meeting.comes_back(notification):
             notification = _as_released(notification, event)
         elif notification.collapse_key is not None:
-            followed = stopping.collapse(state, notification, met.now)
-            decided = self.rules.decided(notification, profile, followed.state, met)
+            again = met.sighting is not Sighting.FRESH
+            followed = stopping.collapse(state, notification, met.now, again=again)
+            decided = self.rules.decided(notification, profile, followed.state, met, known)
             return decided.after(*following(followed))
-        return self.rules.decided(notification, profile, state, met)
+        return self.rules.decided(notification, profile, state, met, known)
 
-    def _ended(self, partition: int, user: bytes, flush: FlushV1) -> Decided | None:
-        state, now = self.states.load(partition, user), self.clock()
-        later = windows.postponed(state, flush, now)
-        if later is not None and later.timer is not None:
-            return Decided(later.state, ((topics.TIMERS, encode(later.timer)),))
-        key = windows.key_of(flush.channel, flush.window)
+    def _put_again(self, partition: int, user: bytes, outgoing: Outgoing) -> None:
+        """What waits in a window is left to that: whose timer may have got lost before it is met again."""
+        for timer in windows.standing(self.states.windows(partition, user)):
+            outgoing.add(topics.TIMERS, partition, user, encode(timer))
+
+    def _flush(self, partition: int, user: bytes, flush: FlushV1, outgoing: Outgoing) -> Decided | None:
+        key, now = windows.key_of(flush.channel, flush.window), self.clock()
+        window = self.states.window(partition, user, key, flush.number)
+        if window is None:  # forgotten: this is a repeat, or nobody's
+            return None
+        if flush.over:
+            if window.closed_at:
+                self.states.forget(partition, user, key, flush.number, outgoing)
+            return None
+        state, profile = self.states.load(partition, user), self.profiles.load(partition, user)
+        later = windows.put_off(window, now, self._quiet_until(window, profile, now))
+        if later is not None:
+            return Decided(state, ((topics.TIMERS, encode(windows.timer_of(later))),), windows=(later,))
         kept = self.states.collected(partition, user, key, flush.number, 2 * self.catalogue.windows.max_size)
         items = [decode_notification(item) for item in kept]
-        return self.rules.flushed(flush, user.decode(), items, self.profiles.load(partition, user), state, now)
+        return self.rules.flushed(windows.closed(window, now), user.decode(), items, profile, state)
 
-    async def forget(self, ended: Iterable[Ended]) -> None:
+    def _quiet_until(self, window: Window, profile: ProfileV1, now: int) -> int | None:
+        zone = profile.zone or windows.zone_of(self.catalogue, window.tenant)
+        return reopens_at(profile.quiet_hours, zone, window.channel, now) if profile.quiet_hours else None
+
+    async def empty(self, ended: Iterable[Ended]) -> None:
         """Delete the items of windows of which the broker has what became of them."""
         async with settled(self.app, self.states) as outgoing:
-            for partition, user, window, number in ended:
-                self.states.forget(partition, user, window, number, outgoing)
+            for partition, user, key, number in ended:
+                self.states.empty(partition, user, key, number, outgoing)
 
     def publish_counts(self) -> None:
         """Once per batch: a metric costs more than a decision's rule."""
@@ -158,7 +189,7 @@ def register(orchestrator: Orchestrator, *, lane: Lane) -> AgentT[bytes]:
                             dead.bury(event, error, outgoing, now=clock())
             if ended:
                 await pipeline.drained()
-                await orchestrator.forget(ended)
+                await orchestrator.empty(ended)
             orchestrator.publish_counts()
             records.inc(len(events))
             age.set(clock() / 1000 - events[0].message.timestamp)

@@ -49,12 +49,16 @@ class NotificationV1(
 
 
 class FlushV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="flush.v1", tag_field="schema"):
-    """Published on `notify.notifications.<lane>` by a timer: the user's window of this number is over."""
+    """Published on `notify.notifications.<lane>` by a timer: the user's window of this number ends.
+
+    `over`: it ended a while ago, and may be forgotten.
+    """
 
     channel: Channel
     window: str
     number: int
     due_at: Millis
+    over: bool = False
 
 
 decode_notification = msgspec.json.Decoder(NotificationV1).decode

@@ -30,16 +30,20 @@ class Stopped(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):
-    """The newest notification under a collapse key, and the one that it replaced. Instants in ms."""
+    """The newest notification under a collapse key, and the last ones that were replaced. Instants in ms.
+
+    What was accepted until `stopped_at` is cancelled, whenever it is met.
+    """
 
     notification_id: str
     accepted_at: int
     expires_at: int
-    replaced: str = ""
+    replaced: tuple[str, ...] = ()
+    stopped_at: int = 0
 
 
 class Window(msgspec.Struct, frozen=True, array_like=True):
-    """The last window of a digest or an aggregation on one channel. Instants in ms.
+    """A window of a digest or an aggregation on one channel: value under a key of its own (msgpack). Instants in ms.
 
     `number` only grows. `closed_at` is 0 while it is open. `kind` is the reason for which its first item waits.
     `count` and `size` (bytes) are of its items.
@@ -65,8 +69,8 @@ class UserState(msgspec.Struct, frozen=True, array_like=True):
     `seen` is a row of fixed-width prints, oldest first: see notify_streams.domain.dedup, which alone reads it.
     `pending` is keyed by the notification's id (16 bytes), the channel's index, and the endpoint where there is only
     one. `charged` is a row of what counted against the attention budget: see notify_streams.domain.budget. `stopped`
-    is keyed by the print of the notification, `latest` by that of the collapse key, `windows` by channel and key.
-    `older` names the hours whose prints are kept under keys of their own: see tables.user_state.
+    is keyed by the print of the notification, `latest` by that of the collapse key. `older` names the hours whose
+    prints are kept under keys of their own, as windows and what waits in them are: see tables.user_state.
     """
 
     seen: bytes = b""
@@ -75,8 +79,8 @@ class UserState(msgspec.Struct, frozen=True, array_like=True):
     stopped: dict[bytes, Stopped] = {}
     older: tuple[int, ...] = ()
     latest: dict[bytes, Latest] = {}
-    windows: dict[bytes, Window] = {}
 
 
 EMPTY = UserState()
 decode_user_state = msgspec.msgpack.Decoder(UserState).decode
+decode_window = msgspec.msgpack.Decoder(Window).decode

@@ -95,3 +95,13 @@ IN_WORDS: dict[Reason, str] = {
     Reason.HELD: "its sender could not go on and put it off before it was tried",
     Reason.UNKNOWN_OUTCOME: "nobody knows whether the provider took it",
 }
+
+# How a channel ends for these reasons; what is not named is suppressed.
+ENDS: dict[Reason, Literal["expired", "cancelled", "failed"]] = {
+    Reason.EXPIRED: "expired",
+    Reason.QUIET_PAST_EXPIRY: "expired",
+    Reason.CANCELLED: "cancelled",
+    Reason.COLLAPSED: "cancelled",
+    Reason.READ: "cancelled",
+    Reason.TEMPLATE_FAILED: "failed",
+}

@@ -1,26 +1,25 @@
 """The `user_state` table: one value per user, one read and one write per notification."""
 
 import struct
-from uuid import UUID
 
 import msgspec
 
 from notify_streams.domain import dedup
 from notify_streams.streaming.outgoing import Outgoing
 from schemas.codec import pack
-from schemas.user_state import EMPTY, UserState, decode_user_state
+from schemas.user_state import EMPTY, UserState, Window, decode_user_state, decode_window
 from tables.by_event import ByEvent
 from tables.keys import of_user
 
 _HOUR, _NUMBER = struct.Struct(">I"), struct.Struct(">Q")
-_DAY_MS = 24 * 3_600_000
 _FORGOTTEN_AT_ONCE = 1024
+_MOST_WINDOWS = 10_000
 
 
 class UserStates(ByEvent):
     """Typed access; keys are user ids: the state under `s`, prints that its row has no room for under `p` and hour.
 
-    What waits in a window is under `w`, the window's key (9 bytes) and its number.
+    A window is under `v`, its key (9 bytes) and number, what waits in it under `w`, the same and the item's id.
     """
 
     def load(self, partition: int, user: bytes) -> UserState:
@@ -43,24 +42,41 @@ class UserStates(ByEvent):
             state = self._relieved(partition, user, state, outgoing)
         self.write(partition, of_user(user, b"s"), pack(state), outgoing)
 
+    def windows(self, partition: int, user: bytes, key: bytes = b"") -> list[Window]:
+        """All windows of a user and key (9 bytes), or of all keys; those of a key by number."""
+        first, after = of_user(user, b"v", key), of_user(user, b"v", key + b"\xff" * 18)
+        return [decode_window(value) for _, value in self.items(partition, first, after, _MOST_WINDOWS)]
+
+    def window(self, partition: int, user: bytes, key: bytes, number: int) -> Window | None:
+        """One of them, None where it is forgotten."""
+        value = self.get(partition, of_user(user, b"v", key + _NUMBER.pack(number)))
+        return None if value is None else decode_window(value)
+
+    def keep(self, partition: int, user: bytes, key: bytes, window: Window, outgoing: Outgoing) -> None:
+        """Add or replace a window of this key."""
+        self.write(partition, of_user(user, b"v", key + _NUMBER.pack(window.number)), pack(window), outgoing)
+
     def collect(
-        self, partition: int, user: bytes, window: bytes, number: int, id_: str, item: bytes, outgoing: Outgoing
+        self, partition: int, user: bytes, window: bytes, number: int, id_: bytes, item: bytes, outgoing: Outgoing
     ) -> None:
-        """Keep an item (of this UUID) of a window: before the state that tells of it, so that it is never missing."""
-        self.write(partition, _of_window(user, window, number) + UUID(id_).bytes, item, outgoing)
+        """Keep an item of a window, by its own id: before what tells of it, so that it is never missing."""
+        self.write(partition, _of_window(user, window, number) + id_, item, outgoing)
 
     def collected(self, partition: int, user: bytes, window: bytes, number: int, limit: int) -> list[bytes]:
         """At most `limit` items of a window."""
         first, after = _of_window(user, window, number), _of_window(user, window, number + 1)
         return [value for _, value in self.items(partition, first, after, limit)]
 
+    def empty(self, partition: int, user: bytes, window: bytes, number: int, outgoing: Outgoing) -> None:
+        """Delete the items of a window."""
+        first, after = _of_window(user, window, number), _of_window(user, window, number + 1)
+        for key, _ in self.items(partition, first, after, _FORGOTTEN_AT_ONCE * 2):
+            self.delete(partition, key, outgoing)
+
     def forget(self, partition: int, user: bytes, window: bytes, number: int, outgoing: Outgoing) -> None:
-        """Delete the items of a window, and what a crash may have left of one that was opened two days before it."""
-        past = _of_window(user, window, 0), _of_window(user, window, max(0, number - 2 * _DAY_MS))
-        own = _of_window(user, window, number), _of_window(user, window, number + 1)
-        for first, after in (past, own):
-            for key, _ in self.items(partition, first, after, _FORGOTTEN_AT_ONCE * 2):
-                self.delete(partition, key, outgoing)
+        """Delete a window, and what a crash may have left in it."""
+        self.empty(partition, user, window, number, outgoing)
+        self.delete(partition, of_user(user, b"v", window + _NUMBER.pack(number)), outgoing)
 
     def _relieved(self, partition: int, user: bytes, state: UserState, outgoing: Outgoing) -> UserState:
         """Its row bounded, and its oldest hour forgotten once that is past: a bounded piece at a time."""

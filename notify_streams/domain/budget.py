@@ -15,7 +15,7 @@ HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
 _KEPT_MS = DAY_MS + 2 * HOUR_MS
 MOST_LIMIT = 1000  # the row is read and written with each notification
 _MOST = 3 * MOST_LIMIT  # what may be charged in an hour, and in two hours before
-_AHEAD_MS = 2 * MOST_LIMIT  # further than that no burst goes: the clock was put back
+_AHEAD_MS = 600_000  # a burst, or a takeover by a host whose clock is behind; further off the clock was put back
 
 
 class Spending(NamedTuple):

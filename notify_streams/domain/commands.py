@@ -55,6 +55,11 @@ def reset(profile: ProfileV1, *, generation: int, offset: int) -> ProfileV1:
     return noted(plain, generation, offset, "applied")
 
 
+def shown(profile: ProfileV1) -> ProfileV1:
+    """The profile as an answer tells it."""
+    return msgspec.structs.replace(profile, applied=())
+
+
 def noted(profile: ProfileV1, generation: int, offset: int, status: str) -> ProfileV1:
     """The profile with this command on its list, the oldest of a long list left out."""
     applied = (*profile.applied[-_KEPT + 1 :], Applied(generation, offset, status, profile.version))
@@ -91,7 +96,11 @@ def _result(
     known: Literal["applied", "conflict", "invalid"]
     known = "conflict" if status == "conflict" else "invalid" if status == "invalid" else "applied"
     whole = known == "applied" and profile.version == version  # a repeat may come after further changes
-    shown = msgspec.structs.replace(profile, applied=()) if whole else None
     return CommandResultV1(
-        command_id=command.command_id, user_id=user_id, status=known, version=version, errors=errors, profile=shown
+        command_id=command.command_id,
+        user_id=user_id,
+        status=known,
+        version=version,
+        errors=errors,
+        profile=shown(profile) if whole else None,
     )

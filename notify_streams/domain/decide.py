@@ -126,9 +126,12 @@ def _usable(channel: Channel, endpoints: tuple[Endpoint, ...]) -> tuple[str, ...
 
 
 def _gathered(channel: Channel, asked: _Asked) -> Collect | Suppress | None:
-    """Into a digest or an aggregation, or out for want of one. A digest itself costs nothing and waits in none."""
+    """Into a digest or an aggregation, or out for want of one.
+
+    A digest itself costs nothing and waits in none; what a sender gives back has been paid for.
+    """
     notification, type_, state = asked.notification, asked.type_, asked.state
-    if notification.members:
+    if notification.members or notification.endpoint_id is not None:
         return None
     chosen: Frequency = asked.profile.digest.get(channel, "instant") if type_.digestible else "instant"
     digest = windows.digest_of(type_.category)

@@ -20,11 +20,13 @@ from schemas.words import Channel
 def deliveries(
     notification: NotificationV1, profile: ProfileV1, verdict: Deliver, now: int, revision: int
 ) -> Iterator[DeliveryV1]:
-    """One per endpoint, with its address; only of the one that came back, where one did."""
-    content = notification.content or Content()
-    for endpoint_id in verdict.endpoint_ids:
-        if notification.endpoint_id not in (None, endpoint_id):
-            continue
+    """One per endpoint, with its address; where one came back that may still be used, of that one alone.
+
+    Where it may not, of all: senders drop what they have sent.
+    """
+    content, asked = notification.content or Content(), notification.endpoint_id
+    alone = asked in verdict.endpoint_ids
+    for endpoint_id in (asked,) if alone and asked is not None else verdict.endpoint_ids:
         address = _address(profile, verdict.channel, endpoint_id)
         yield DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
@@ -37,7 +39,7 @@ def deliveries(
             expires_at=notification.expires_at,
             decided_at=now,
             lane=notification.lane,
-            attempt=notification.attempt,
+            attempt=notification.attempt if alone else 1,
             revision=revision,
             profile_version=profile.version,
             hold_from=verdict.hold_from,

@@ -7,9 +7,10 @@ import msgspec
 
 from notify_streams.domain.dedup import print_of
 from schemas.deliveries import DeliveryV1
-from schemas.stops import OPEN, Gate, GateStop, StopV1
+from schemas.stops import Gate, GateStop, StopV1
 from schemas.words import CHANNELS, Channel, Reason
 
+_MOST_REVISIONS = 64  # where clocks or versions disagree for good it would go round for ever
 MOST = 1000  # stopped notifications of one user: all are read with each of the user's deliveries
 
 
@@ -35,7 +36,8 @@ def may_still_send(delivery: DeliveryV1, gate: Gate, now: int, deliver_only_to: 
 
     `deliver_only_to` are patterns of the addresses that this environment may reach; empty means all. At `hold_from`
     the quiet hours have begun. A digest is stopped under its own id only: one that was flushed goes out as it is,
-    though one of its members is stopped afterwards.
+    though one of its members is stopped afterwards. What was decided dozens of times is not decided again: the
+    orchestrator then sees another clock or another profile than this gate, and its word holds.
     """
     if has_expired(delivery, now):
         return Ended(Reason.EXPIRED)
@@ -44,11 +46,9 @@ def may_still_send(delivery: DeliveryV1, gate: Gate, now: int, deliver_only_to: 
         return Ended(reason)
     if deliver_only_to and not _reaches(delivery, deliver_only_to):
         return Ended(Reason.GUARDED)
-    if delivery.hold_from is not None and now >= delivery.hold_from:
-        return DecideAgain()
-    if delivery.profile_version < gate.version and now < gate.version_until:
-        return DecideAgain()
-    return Send()
+    outdated = delivery.profile_version < gate.version and now < gate.version_until
+    held = delivery.hold_from is not None and now >= delivery.hold_from
+    return DecideAgain() if (outdated or held) and delivery.revision < _MOST_REVISIONS else Send()
 
 
 def has_expired(delivery: DeliveryV1, now: int) -> bool:
@@ -81,7 +81,7 @@ def is_past(gate: Gate, now: int) -> bool:
 
 
 def _stopped(delivery: DeliveryV1, gate: Gate, now: int) -> Reason | None:
-    if gate is OPEN or not gate.stopped:
+    if not gate.stopped:
         return None
     known = gate.stopped.get(print_of(delivery.notification_id))
     if known is None or now >= known.until or (known.channels and delivery.channel not in known.channels):

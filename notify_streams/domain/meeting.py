@@ -11,6 +11,7 @@ import msgspec
 
 from notify_streams.domain import budget, dedup
 from notify_streams.domain.dedup import Seen, Sighting
+from notify_streams.domain.stopping import UNDER_WAY_MS
 from schemas.decisions import Collect, Defer, Deliver, StateSlice, Verdict
 from schemas.notifications import NotificationV1
 from schemas.user_state import Pending, UserState
@@ -26,7 +27,8 @@ _MOST_PENDING = 1000  # all are read and written with each notification; a missi
 class Meeting(msgspec.Struct, frozen=True):
     """How to go on: the channels to decide, the instant and the revision to decide with.
 
-    Of an event that is decided anew, channels that something else decides meanwhile are `apart`.
+    Of an event that is decided anew, channels that something else decides meanwhile are `apart`, perhaps all; of a
+    repeat, those that are `collected` wait in a window already.
     """
 
     sighting: Sighting
@@ -34,6 +36,7 @@ class Meeting(msgspec.Struct, frozen=True):
     now: int
     revision: int
     apart: tuple[Channel, ...] = ()
+    collected: tuple[Channel, ...] = ()
 
 
 def origin_of_timer(timer_id: str, revision: int) -> str:
@@ -61,12 +64,13 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
     sighting = dedup.sight(seen, notification.origin)
     if seen is None or sighting is Sighting.DUPLICATE:
         return Meeting(sighting, notification.channels, now, notification.revision)
-    anew = seen.profile_version != profile_version & 0xFFFF
+    anew = seen.profile_version != profile_version & 0xFFFF or _is_stopped_since(state, notification, seen.decided_at)
     apart = tuple(c for c in notification.channels if _is_apart(state, notification, c, seen, anew=anew))
     channels = tuple(c for c in notification.channels if c not in apart)
     if anew:
-        return Meeting(Sighting.ANEW if channels else Sighting.DUPLICATE, channels, now, seen.revision + 1, apart)
-    return Meeting(sighting, channels, seen.decided_at, seen.revision, apart)
+        return Meeting(Sighting.ANEW, channels, now, seen.revision + 1, apart)
+    collected = tuple(c for c in channels if _code_in(seen, c) == _COLLECT)
+    return Meeting(sighting, channels, seen.decided_at, seen.revision, apart, collected)
 
 
 def slice_of(state: UserState, notification: NotificationV1, now: int, *, joining: bool = False) -> StateSlice:
@@ -171,21 +175,22 @@ def _moved_on(known: Pending | None, entry: Pending, meeting: Meeting) -> bool:
 def _meet_pending(state: UserState, notification: NotificationV1, profile_version: int, now: int) -> Meeting:
     """A missing or older entry means: go on; one that is newer or resolved: somebody has decided it since."""
     origin = dedup.origin_print(notification.origin)
-    open_: list[Channel] = []
+    open_, collected = list[Channel](), list[Channel]()
     sighting, decided_at, revision = Sighting.FRESH, now, notification.revision
     for channel in notification.channels:
         entry = state.pending.get(_key(notification, channel))
         if entry is None or _goes_on(entry, notification.revision):
             open_.append(channel)
-        elif entry.origin == origin and entry.profile_version == profile_version:
+        elif entry.origin == origin and _holds(entry, state, notification, profile_version):
             open_.append(channel)
             sighting, decided_at, revision = Sighting.REPEAT, entry.decided_at, max(revision, _decided_with(entry))
+            collected += [channel] if entry.verdict == _COLLECT else []
         elif entry.origin == origin and entry.verdict != _COLLECT:
             open_.append(channel)
             sighting, revision = Sighting.ANEW, max(revision, _decided_with(entry) + 1)
     if not open_:
         return Meeting(Sighting.DUPLICATE, (), now, revision)
-    return Meeting(sighting, tuple(open_), decided_at, revision)
+    return Meeting(sighting, tuple(open_), decided_at, revision, collected=tuple(collected))
 
 
 def _entry(verdict: Verdict, meeting: Meeting, origin: bytes, profile_version: int, timer: str) -> Pending:
@@ -231,7 +236,23 @@ def _is_apart(state: UserState, notification: NotificationV1, channel: Channel, 
         return before
     entry = state.pending.get(_key(notification, channel))
     taken = entry is not None and entry.origin != dedup.origin_print(notification.origin)
-    return taken or seen.verdicts >> 2 * index & 3 == _COLLECT
+    return taken or _code_in(seen, channel) == _COLLECT
+
+
+def _holds(entry: Pending, state: UserState, notification: NotificationV1, profile_version: int) -> bool:
+    """Whether what was decided would be decided again in the same way."""
+    same = entry.profile_version == profile_version
+    return same and not _is_stopped_since(state, notification, entry.decided_at)
+
+
+def _is_stopped_since(state: UserState, notification: NotificationV1, decided_at: int) -> bool:
+    """Whether a stop came after a decision at that instant (ms): the same one cannot be made again."""
+    stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
+    return stopped is not None and stopped.until - UNDER_WAY_MS >= decided_at
+
+
+def _code_in(seen: Seen, channel: Channel) -> int:
+    return seen.verdicts >> 2 * CHANNELS.index(channel) & 3
 
 
 def _code(verdict: Verdict) -> int:

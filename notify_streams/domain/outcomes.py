@@ -8,20 +8,12 @@ from schemas.codec import encode
 from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeState, OutcomeV1
 from schemas.timers import PutTimerV1
-from schemas.words import Reason
-
-_ENDED: dict[Reason, OutcomeState] = {
-    Reason.EXPIRED: "expired",
-    Reason.CANCELLED: "cancelled",
-    Reason.COLLAPSED: "cancelled",
-    Reason.READ: "cancelled",
-    Reason.TEMPLATE_FAILED: "failed",
-}
+from schemas.words import ENDS, Reason
 
 
 def not_tried(delivery: DeliveryV1, reason: Reason, detail: str, now: int) -> OutcomeV1:
     """Ended without a call to a provider; for a reason that has no state of its own it counts as suppressed."""
-    return _outcome(delivery, state=_ENDED.get(reason, "suppressed"), at=now, attempt=0, reason=reason, detail=detail)
+    return _outcome(delivery, state=ENDS.get(reason, "suppressed"), at=now, attempt=0, reason=reason, detail=detail)
 
 
 def held(delivery: DeliveryV1, due_at: int, now: int) -> OutcomeV1:

@@ -12,7 +12,7 @@ from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Ver
 from schemas.facts import Fact, InboxFact
 from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeV1
-from schemas.words import CHANNELS, FINAL, Channel, Lane, Reason, State
+from schemas.words import CHANNELS, ENDS, FINAL, Channel, Lane, Reason, State
 
 
 class ChannelStatus(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -53,13 +53,6 @@ _BEST_FIRST = (
 _RANK = {state: rank for rank, state in enumerate(_BEST_FIRST)}
 _DAY_MS = 24 * 3600 * 1000
 _SENT = frozenset({State.SENT, State.DELIVERED})
-_OWN_STATE = {
-    Reason.EXPIRED: State.EXPIRED,
-    Reason.QUIET_PAST_EXPIRY: State.EXPIRED,
-    Reason.CANCELLED: State.CANCELLED,
-    Reason.COLLAPSED: State.CANCELLED,
-    Reason.READ: State.CANCELLED,
-}
 
 
 def fold(notification_id: str, facts: Iterable[Fact]) -> NotificationStatus | None:
@@ -214,7 +207,7 @@ def _as_decided(verdict: Verdict | None) -> tuple[State, Reason | None, int | No
         case Collect():
             return State.COLLECTED, verdict.reason, verdict.until
         case Suppress():
-            return _OWN_STATE.get(verdict.reason, State.SUPPRESSED), verdict.reason, None
+            return State(ENDS.get(verdict.reason, "suppressed")), verdict.reason, None
         case _:
             return State.QUEUED, None, None
 

@@ -1,9 +1,10 @@
 """Digests and aggregations: which window a notification waits in, until when, and what its end is called.
 
-A window has a number that only grows: the instant at which it was opened, or one more than the last. Its items are kept
-under keys of their own; what is here is the one line per channel and key that says which window is the last.
+A window has a number that only grows: the instant at which it was opened, or one more than the last. A closed one is
+remembered for a day, so that what comes again finds the same end, and its number does not.
 """
 
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,18 +17,17 @@ from schemas.decisions import Collect
 from schemas.notifications import FlushV1
 from schemas.profiles import Frequency, ProfileV1
 from schemas.timers import PutTimerV1
-from schemas.user_state import UserState, Window
-from schemas.words import CHANNELS, Channel, Lane, Reason
+from schemas.user_state import Window
+from schemas.words import CHANNELS, MAX_MS, Channel, Lane, Reason
 
 _DIGEST = "digest/"
-_DAY_MS = 24 * 3_600_000
+_KEPT_MS = 24 * 3_600_000
 _MOST_BYTES = 1 << 20  # all of a window is read and decided in one go
 
 
 class Added(NamedTuple):
-    """The state after an item, its window, and the timer that has to be put for it, if any."""
+    """A window with one more item, and the timer that has to be put for it, if any."""
 
-    state: UserState
     window: Window
     timer: PutTimerV1 | None
 
@@ -69,11 +69,13 @@ def next_digest(frequency: Frequency, digest_at: str, zone: str, now: int) -> in
 
 
 def added(
-    state: UserState, verdict: Collect, *, size: int, lane: Lane, tenant: str, now: int, limits: Windows
+    known: Sequence[Window], verdict: Collect, *, size: int, lane: Lane, tenant: str, now: int, limits: Windows
 ) -> Added:
-    """Put an item of `size` bytes into the last window, or open the next one: after its end, or when it is full."""
-    key = key_of(verdict.channel, verdict.window)
-    last = state.windows.get(key)
+    """Put an item of `size` bytes into the last of the known windows of its key (by number), or open the next one.
+
+    That is after the last one's end, or when it is full.
+    """
+    last = known[-1] if known else None
     if last is None or last.closed_at or _is_full(last, limits):
         number = now if last is None else max(now, last.number + 1)
         opened = Window(
@@ -88,82 +90,61 @@ def added(
             count=1,
             size=size,
         )
-        return _with(state, key, _ended_if_full(opened, now, limits), timer=True)
+        ended = _ended_if_full(opened, now, limits)
+        return Added(ended, timer_of(ended))
     until = _until(last, verdict, now, limits)
     earlier = until < last.due_at  # one that ends later is put off when its timer comes
     grown = msgspec.structs.replace(
         last, count=last.count + 1, size=last.size + size, due_at=until, revision=last.revision + earlier
     )
     ended = _ended_if_full(grown, now, limits)
-    return _with(state, key, ended, timer=earlier or ended is not grown)
+    overdue = last.due_at <= now  # its timer is on its way, or was lost
+    return Added(ended, timer_of(ended) if earlier or overdue or ended is not grown else None)
 
 
-def standing(state: UserState, verdict: Collect) -> PutTimerV1 | None:
-    """The timer of the window that an item met again waits in, if that is still open: it may have got lost."""
-    last = state.windows.get(key_of(verdict.channel, verdict.window))
-    return None if last is None or last.closed_at else timer_of(last)
+def standing(known: Iterable[Window]) -> list[PutTimerV1]:
+    """The timers of those that are open: of an item that is met again one of them may have got lost."""
+    return [timer_of(window) for window in known if not window.closed_at]
 
 
-def postponed(state: UserState, flush: FlushV1, now: int) -> Added | None:
-    """What puts the flush off where its window ends later by now; None where it is over."""
-    key = key_of(flush.channel, flush.window)
-    last = state.windows.get(key)
-    if last is None or last.number != flush.number or last.closed_at or last.due_at <= now:
+def put_off(window: Window, now: int, quiet_until: int | None) -> Window | None:
+    """The window as it goes on where it is not to end yet: it has grown, or its channel is quiet. Instants in ms."""
+    until = quiet_until if quiet_until is not None and quiet_until < MAX_MS else window.due_at
+    if window.closed_at or until <= now:
         return None
-    return _with(state, key, msgspec.structs.replace(last, revision=last.revision + 1), timer=True)
+    return msgspec.structs.replace(window, due_at=until, revision=window.revision + 1)
 
 
-def closed(state: UserState, flush: FlushV1, now: int) -> tuple[UserState, int]:
-    """The state with the window over, and the instant at which it was closed: the first time, if it is met again."""
-    key = key_of(flush.channel, flush.window)
-    last = state.windows.get(key)
-    if last is None or last.number != flush.number:
-        return state, now
-    if last.closed_at:
-        return state, last.closed_at
-    kept = {k: w for k, w in state.windows.items() if not w.closed_at or w.closed_at > now - _DAY_MS}
-    kept[key] = msgspec.structs.replace(last, closed_at=now)
-    return msgspec.structs.replace(state, windows=kept), now
+def closed(window: Window, now: int) -> Window:
+    """The window over: since `now` (ms), or since it was closed first, if that is met again."""
+    return window if window.closed_at else msgspec.structs.replace(window, closed_at=now)
 
 
-def replanned(
-    state: UserState, profile: ProfileV1, catalogue: Catalogue, now: int
-) -> tuple[UserState, list[PutTimerV1]]:
-    """The state with every open window ending when it does under this profile, and all their timers.
-
-    Also of those that stay as they are: what is done again after a crash may find the state, but not the timer.
-    """
-    planned = dict(state.windows)
-    for key, window in state.windows.items():
-        until = window.due_at if window.closed_at else _under(window, profile, catalogue, now)
-        if until != window.due_at:
-            planned[key] = msgspec.structs.replace(window, due_at=until, revision=window.revision + 1)
-    timers = [timer_of(window) for window in planned.values() if not window.closed_at]
-    return (state if planned == state.windows else msgspec.structs.replace(state, windows=planned)), timers
-
-
-def lane_of(state: UserState, flush: FlushV1) -> Lane:
-    """The lane on which the window's digest goes; normal where its window is forgotten."""
-    last = state.windows.get(key_of(flush.channel, flush.window))
-    return "normal" if last is None else last.lane
+def replanned(known: Iterable[Window], profile: ProfileV1, catalogue: Catalogue, now: int) -> list[Window]:
+    """The open ones, each as it ends under this profile."""
+    return [_under(window, profile, catalogue, now) for window in known if not window.closed_at]
 
 
 def timer_of(window: Window) -> PutTimerV1:
     """What ends the window."""
-    flush = FlushV1(channel=window.channel, window=window.key, number=window.number, due_at=window.due_at)
+    return _timer("flush", window, window.due_at)
+
+
+def end_of(window: Window) -> PutTimerV1:
+    """What lets a closed window be forgotten: its number must not come again while anything of it is under way."""
+    return _timer("over", window, window.closed_at + _KEPT_MS)
+
+
+def _timer(what: str, window: Window, due_at: int) -> PutTimerV1:
+    flush = FlushV1(channel=window.channel, window=window.key, number=window.number, due_at=due_at, over=what == "over")
     return PutTimerV1(
-        timer_id=f"flush/{window.channel}/{key_of(window.channel, window.key)[1:].hex()}/{window.number}",
-        due_at=window.due_at,
+        timer_id=f"{what}/{window.channel}/{key_of(window.channel, window.key)[1:].hex()}/{window.number}",
+        due_at=due_at,
         revision=window.revision,
         target=f"notifications.{window.lane}",
         payload=msgspec.Raw(encode(flush)),
         lane=window.lane,
     )
-
-
-def _with(state: UserState, key: bytes, window: Window, *, timer: bool) -> Added:
-    after = msgspec.structs.replace(state, windows={**state.windows, key: window})
-    return Added(after, window, timer_of(window) if timer else None)
 
 
 def _until(window: Window, verdict: Collect, now: int, limits: Windows) -> int:
@@ -182,10 +163,17 @@ def _ended_if_full(window: Window, now: int, limits: Windows) -> Window:
     return msgspec.structs.replace(window, due_at=now, revision=window.revision + 1)
 
 
-def _under(window: Window, profile: ProfileV1, catalogue: Catalogue, now: int) -> int:
-    """When the window ends under this profile. What overflowed the budget waits for a digest whatever was chosen."""
+def _under(window: Window, profile: ProfileV1, catalogue: Catalogue, now: int) -> Window:
+    until = _ends_under(window, profile, catalogue, now)
+    if until == window.due_at:
+        return window
+    return msgspec.structs.replace(window, due_at=until, revision=window.revision + 1)
+
+
+def _ends_under(window: Window, profile: ProfileV1, catalogue: Catalogue, now: int) -> int:
+    """What overflowed the budget waits for a digest whatever was chosen."""
     if profile.erased:
-        return now
+        return min(now, window.due_at)
     if not is_digest(window.key) or window.due_at <= now:
         return window.due_at
     category = window.key.removeprefix(_DIGEST)

@@ -32,15 +32,15 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             charged=bytes(range(32)),
             stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",))},
             older=(497_222, 497_223),
-            latest={b"0123456789": Latest(ID, NOW, LATER, DELIVERY)},
-            windows={
-                b"\x01group": Window(
-                    3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20
-                )
-            },
+            latest={b"0123456789": Latest(ID, NOW, LATER, (DELIVERY,), NOW)},
         ),
         UserState(),
         msgspec.msgpack.Decoder(UserState),
+    ),
+    "window": (
+        Window(3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20),
+        Window(0, "inapp", "", "high", Reason.DIGEST, "", 0, 0),
+        msgspec.msgpack.Decoder(Window),
     ),
     "timer-entry": (
         Entry("änn".encode(), "retry/1", 2, "deliveries.email.high", bytes(PAYLOAD)),
@@ -79,6 +79,7 @@ OWN = {
     "cancel-timer.v1": timers.decode_operation,
     "user-state": user_state.decode_user_state,
     "timer-entry": timers.decode_entry,
+    "window": user_state.decode_window,
     "timer-place": timers.decode_place,
     "inbox-header": inbox.decode_header,
     "inbox-entry": inbox.decode_inbox_entry,

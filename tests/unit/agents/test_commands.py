@@ -9,7 +9,7 @@ from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
 from schemas.codec import encode
 from schemas.commands import PatchPreferencesV1, Preferences, PutEndpointV1
-from schemas.profiles import NOBODY, Address, decode_profile
+from schemas.profiles import NOBODY, Address, ProfileV1, decode_profile
 from schemas.stops import decode_stop
 from tables.profiles import Profiles
 from tables.user_state import UserStates
@@ -53,7 +53,7 @@ def test_the_same_record_again_is_answered_the_same_and_tells_the_senders_again(
     first = commands.take(at_home(commands, a_patch()), outgoing)
     again = Recording()
     assert commands.take(at_home(commands, a_patch()), again) == first
-    assert again.topics() == ["stops"]
+    assert again.topics() == ["stops", "profiles"]
 
 
 def test_a_refused_command_is_remembered_and_changes_no_version(commands: Commands, outgoing: Recording) -> None:
@@ -71,10 +71,12 @@ def test_a_command_on_another_users_partition_is_sent_on_as_it_came(commands: Co
     assert commands.profiles.load((home + 1) % 4, b"ann") == NOBODY
 
 
-def test_a_null_value_resets_the_user_and_is_not_answered(commands: Commands, outgoing: Recording) -> None:
+def test_a_null_value_resets_the_user_and_every_gateway_hears_of_it(commands: Commands, outgoing: Recording) -> None:
     """KAF-02"""
     commands.take(at_home(commands, a_patch()), outgoing)
-    assert commands.take(at_home(commands, None, offset=8), outgoing) is None
+    answer = commands.take(at_home(commands, None, offset=8), outgoing)
+    assert answer is not None
+    assert (answer[2].command_id, answer[2].version, answer[2].profile) == ("", 2, ProfileV1(version=2))
     profile = commands.profiles.load(commands.partitions.of(b"ann"), b"ann")
     assert (profile.locale, profile.version) == (None, 2)
 

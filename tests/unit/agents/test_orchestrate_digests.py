@@ -7,13 +7,15 @@ import pytest
 
 from agents.orchestrate import Orchestrator
 from notify_streams.domain.dedup import print_of
+from notify_streams.domain.send_back import send_back
+from notify_streams.domain.windows import key_of, timer_of
 from notify_streams.streaming.deadletters import DeadLetters
 from schemas.catalogue import Budget, Windows
 from schemas.codec import encode
 from schemas.content import Actor, Content
-from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, decode_decision
+from schemas.decisions import Collect, DecisionV1, Deliver, Suppress, decode_decision
 from schemas.deliveries import DeliveryV1, decode_delivery
-from schemas.notifications import NotificationV1
+from schemas.notifications import FlushV1, NotificationV1, decode_notification, decode_notification_or_flush
 from schemas.outcomes import OutcomeV1, decode_outcome
 from schemas.profiles import ProfileV1, QuietHours
 from schemas.timers import PutTimerV1, decode_operation
@@ -21,7 +23,7 @@ from schemas.user_state import Stopped
 from schemas.words import Reason
 from tables.profiles import Profiles
 from tables.user_state import UserStates
-from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_notification, a_profile, a_type, an_id
+from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_notification, a_profile, a_type, an_endpoint, an_id
 from tests.fakes import Clock, Recording, Table, an_app, arrived
 
 CATALOGUE = msgspec.structs.replace(
@@ -61,10 +63,24 @@ def take(role: Orchestrator, notification: NotificationV1) -> Recording:
     return outgoing
 
 
+def timers_in(outgoing: Recording) -> dict[str, PutTimerV1]:
+    """By what they are for: decide, flush, over."""
+    put = [operation for operation in map(decode_operation, outgoing.of("timers")) if isinstance(operation, PutTimerV1)]
+    return {operation.timer_id.partition("/")[0]: operation for operation in put}
+
+
 def timer_in(outgoing: Recording) -> PutTimerV1:
-    [operation] = map(decode_operation, outgoing.of("timers"))
-    assert isinstance(operation, PutTimerV1)
+    """The one that brings back what waits."""
+    put = timers_in(outgoing)
+    put.pop("over", None)
+    [operation] = put.values()
     return operation
+
+
+def decode_flush(timer: PutTimerV1) -> FlushV1:
+    flush = decode_notification_or_flush(timer.payload)
+    assert isinstance(flush, FlushV1)
+    return flush
 
 
 def end(role: Orchestrator, timer: PutTimerV1, clock: Clock, now: int | None = None) -> Recording:
@@ -124,9 +140,25 @@ def test_a_second_end_of_the_same_window_sends_the_same_bytes_until_its_items_ar
 
     ended = role.take(arrived(bytes(timer.payload)), Recording())
     assert ended is not None
-    partition, user, window, number = ended
-    role.states.forget(partition, user, window, number, Recording())
-    assert end(role, timer, clock).topics() == ["state-log"]
+    partition, user, key, number = ended
+    role.states.empty(partition, user, key, number, Recording())
+    assert mails(end(role, timer, clock)) == []
+
+
+def test_an_ended_window_is_forgotten_a_day_later_with_all_that_is_left_in_it(role: Orchestrator, clock: Clock) -> None:
+    outgoing = end(role, timer_in(take(role, a_like())), clock)
+    over = timers_in(outgoing)["over"]
+    assert over.due_at == clock.now + DAY
+    end(role, over, clock)
+    assert role.states.windows(0, b"ann") == []
+    assert role.states.items(0, b"\x00\x03annw", b"\x00\x03annx", 9) == []
+
+
+def test_a_window_that_is_open_is_not_forgotten(role: Orchestrator, clock: Clock) -> None:
+    timer = timer_in(take(role, a_like()))
+    early = msgspec.structs.replace(decode_flush(timer), over=True)
+    role.take(arrived(encode(early)), Recording())
+    assert len(mails(end(role, timer, clock))) == 1
 
 
 def test_an_item_met_again_is_not_in_two_digests(role: Orchestrator, clock: Clock) -> None:
@@ -190,42 +222,88 @@ def test_nothing_left_to_say_is_no_mail(role: Orchestrator, clock: Clock) -> Non
 def test_an_item_of_a_type_that_is_gone_does_not_hold_up_the_others(role: Orchestrator, clock: Clock) -> None:
     """DIG-10: it goes back to where it is buried; the digest goes out."""
     timer = timer_in(take(role, a_like()))
-    state = role.states.load(0, b"ann")
-    [(key, window)] = state.windows.items()
+    [window] = role.states.windows(0, b"ann")
     gone = a_like(type="gone", channels=("email",))
-    role.states.collect(0, b"ann", key, window.number, gone.notification_id, encode(gone), Recording())
+    key, id_ = key_of("email", window.key), b"0123456789abcdef"
+    role.states.collect(0, b"ann", key, window.number, id_, encode(gone), Recording())
     outgoing = end(role, timer, clock)
     assert len(mails(outgoing)) == 1
-    assert outgoing.of("notifications.normal") == [encode(gone)]
+    [value] = outgoing.of("notifications.normal")
+    assert decode_notification(value).origin.startswith("timer/flush/email/digest/social")
 
 
-def test_a_digest_waits_out_quiet_hours_and_is_then_one_mail(role: Orchestrator, clock: Clock) -> None:
-    timer = timer_in(take(role, a_like()))
-    all_day = (QuietHours(start="00:00", end="23:00"),)
-    set_profile(role, **HOURLY, quiet_hours=all_day)
-    outgoing = end(role, timer, clock)
-    assert mails(outgoing) == []
-    [decided] = decisions(outgoing)
-    [verdict] = decided.verdicts
-    assert isinstance(verdict, Defer)
-    assert verdict.reason is Reason.QUIET_HOURS
-    [mail] = mails(end(role, timer_in(outgoing), clock))
-    assert len(mail.members) == 1
-    assert mail.content is not None
-    assert mail.content.group is not None
+def test_a_digest_waits_out_quiet_hours_and_asks_its_items_only_then(role: Orchestrator, clock: Clock) -> None:
+    """What expires meanwhile is not told of."""
+    stays, expires = a_like(), a_like(expires_at=NOW + 2 * HOUR)
+    timer = timer_in(take(role, stays))
+    take(role, expires)
+    set_profile(role, **HOURLY, quiet_hours=(QuietHours(start="00:00", end="23:00"),))
+    put_off = end(role, timer, clock)
+    assert put_off.of("decisions") == []
+    [mail] = mails(end(role, timer_in(put_off), clock))
+    assert mail.members == (stays.notification_id,)
 
 
 def test_a_digest_that_is_not_sent_after_all_says_so_of_each_member(role: Orchestrator, clock: Clock) -> None:
+    """Opted out while it was on its way: its sender gives it back."""
     like = a_like()
-    timer = timer_in(take(role, like))
-    set_profile(role, **HOURLY, quiet_hours=(QuietHours(start="00:00", end="23:00"),))
-    waits = timer_in(end(role, timer, clock))
+    [mail] = mails(end(role, timer_in(take(role, like)), clock))
     set_profile(role, channels={"email": False})
-    outgoing = end(role, waits, clock)
+    outgoing = take(role, send_back(mail))
     [outcome] = map(decode_outcome, outgoing.of("outcomes"))
     assert isinstance(outcome, OutcomeV1)
     assert (outcome.state, outcome.reason) == ("suppressed", Reason.OPTED_OUT_OF_CHANNEL)
     assert outcome.members == (like.notification_id,)
+
+
+def test_of_many_windows_each_has_a_key_of_its_own(role: Orchestrator) -> None:
+    """Thousands of aggregation keys must not make the user's state too large to write."""
+    set_profile(role)
+    for number in range(300):
+        outgoing = take(role, a_like(aggregation_key=f"post:{number}"))
+    assert len(role.states.windows(0, b"ann")) == 300
+    assert max(len(value) for value in outgoing.of("state-log")) < 16_000
+
+
+def test_an_item_of_a_window_that_was_full_puts_that_ones_timer_again(role: Orchestrator, clock: Clock) -> None:
+    """Its timer may have got lost in the crash that makes the items come again, though the next window is open."""
+    likes = [a_like() for _ in range(5)]
+    for like in likes:
+        clock.now += 1
+        take(role, like)
+    windows = role.states.windows(0, b"ann")
+    assert [window.count for window in windows] == [4, 1]
+    again = [decode_operation(value) for value in take(role, likes[0]).of("timers")]
+    assert [timer for timer in again if isinstance(timer, PutTimerV1)] == [timer_of(window) for window in windows]
+
+
+def test_under_another_catalogue_a_repeat_that_is_now_collected_is_kept(role: Orchestrator, clock: Clock) -> None:
+    """It was decided to be sent at once, and perhaps never was."""
+    like = a_like()
+    plain = msgspec.structs.replace(CATALOGUE, types={**CATALOGUE.types, "social.like": a_type(category="social")})
+    role.rules = msgspec.structs.replace(role.rules, catalogue=plain)
+    assert len(mails(take(role, like))) == 1
+    role.rules = msgspec.structs.replace(role.rules, catalogue=CATALOGUE)
+    [mail] = mails(end(role, timer_in(take(role, like)), clock))
+    assert mail.members == (like.notification_id,)
+
+
+def test_what_a_sender_gives_back_goes_to_no_digest(role: Orchestrator) -> None:
+    """It was paid for, and its other mailboxes have it already."""
+    set_profile(role)
+    [mail] = mails(take(role, a_like()))
+    set_profile(role, **HOURLY)
+    [again] = mails(take(role, send_back(mail)))
+    assert again.delivery_id == mail.delivery_id
+
+
+def test_a_mail_whose_mailbox_was_replaced_goes_to_the_new_one(role: Orchestrator) -> None:
+    set_profile(role)
+    [mail] = mails(take(role, a_like()))
+    moved = a_profile(an_endpoint(endpoint_id="work"), version=9)
+    role.profiles.store(0, b"ann", moved, Recording())
+    [again] = mails(take(role, send_back(mail)))
+    assert (again.endpoint_id, again.attempt) == ("work", 1)
 
 
 def test_likes_of_one_post_go_as_one_with_distinct_actors(role: Orchestrator, clock: Clock) -> None:

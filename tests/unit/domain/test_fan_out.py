@@ -142,8 +142,10 @@ def test_of_an_endpoint_that_came_back_only_that_gets_a_delivery_with_the_attemp
     assert made.delivery_id == delivery_id(A_NOTIFICATION, "email", "work")
 
 
-def test_an_endpoint_that_is_no_more_gets_none() -> None:
-    assert list(deliveries(sent_back("gone"), a_profile(), to("home"), NOW, 1)) == []
+def test_for_an_endpoint_that_is_no_more_all_others_get_one_from_the_first_attempt_on() -> None:
+    """Senders drop what they have sent; to none of them may be too few."""
+    made = list(deliveries(sent_back("gone"), a_profile(), to("home", "work"), NOW, 1))
+    assert [(d.endpoint_id, d.attempt) for d in made] == [("home", 1), ("work", 1)]
 
 
 def test_given_back_and_decided_to_be_delivered_it_is_the_same_delivery_again() -> None:
