@@ -39,7 +39,7 @@ def occasion(decision: DecisionV1) -> str:
         return "left out when its digest was made up"
     if not notification.revision:
         return "decided"
-    whom = f" for {notification.endpoint_id} alone" if notification.endpoint_id else ""
+    whom = f" for {notification.endpoint_id}" if notification.endpoint_id else ""
     return f"decided again{whom} (revision {notification.revision})"
 
 
@@ -102,8 +102,6 @@ def listed(names: Sequence[str]) -> str:
 def _sent(verdict: Deliver, endpoint_id: str | None, zone: str | None) -> str:
     if verdict.channel == "inapp":
         return f"send it to {NAMES['inapp']}"
-    to = [e for e in verdict.endpoint_ids if endpoint_id in (None, e)]
+    to = (endpoint_id,) if endpoint_id in verdict.endpoint_ids and endpoint_id is not None else verdict.endpoint_ids
     held = "" if verdict.hold_from is None else f", before it is quiet at {clock(verdict.hold_from, zone)}"
-    if not to:
-        return f"not by {NAMES[verdict.channel]}, because {endpoint_id} is no address of the user any more"
     return f"send it by {NAMES[verdict.channel]} to {listed(to)}{held}"

@@ -16,7 +16,7 @@ from notify_streams.settings import Settings
 from notify_streams.streaming import topics
 from schemas.catalogue import Catalogue
 from schemas.decisions import StateSlice
-from schemas.user_state import EMPTY, UserState
+from schemas.user_state import EMPTY, UserState, Window
 from schemas.words import CHANNELS
 from tests.bench import kafka, people
 from tests.bench.lab import Lab
@@ -70,6 +70,7 @@ def steps(catalogue: Catalogue, now: int) -> dict[str, Step]:
     profiles = [people.somebody(number, now) for number in range(1_000)]
     made = [people.one(number, "u", ("inapp", "email", "push"), now) for number in range(1_000)]
     states: list[UserState] = [EMPTY] * len(profiles)
+    windows: list[tuple[Window, ...]] = [()] * len(profiles)
 
     def decided(number: int) -> None:
         nth = number % len(profiles)
@@ -80,7 +81,8 @@ def steps(catalogue: Catalogue, now: int) -> dict[str, Step]:
         notification, at = made[(nth + day) % len(made)], now + number // 10
         state = states[nth] if day else EMPTY
         met = meeting.meet(state, notification, 1, at)
-        states[nth] = rules.decided(notification, profiles[nth], state, met).state
+        made_of_it = rules.decided(notification, profiles[nth], state, met, lambda _: windows[nth])
+        states[nth], windows[nth] = made_of_it.state, made_of_it.windows[-1:]
 
     return {"decide": decided, "core": all_that_is_pure}
 

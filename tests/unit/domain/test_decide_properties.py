@@ -187,6 +187,16 @@ def test_a_digest_waits_in_no_window_and_costs_nothing(moment: Moment) -> None:
 
 
 @many
+@given(moments(endpoint_id="home"))
+def test_what_a_sender_gives_back_waits_in_no_window_and_has_been_paid_for(moment: Moment) -> None:
+    notification, profile, state, catalogue, now = moment
+    verdicts = decided(*moment)
+    assert not any(isinstance(verdict, Collect) for verdict in verdicts.values())
+    free = msgspec.structs.replace(catalogue, budget=Budget())
+    assert verdicts == decided(notification, msgspec.structs.replace(profile, digest={}), state, free, now)
+
+
+@many
 @given(moments())
 def test_what_joins_a_digest_is_spared_budget_digest_and_quiet_hours_and_nothing_else(moment: Moment) -> None:
     notification, profile, state, catalogue, now = moment

@@ -154,7 +154,7 @@ def test_switching_on_again_releases_nothing_of_what_was_suppressed_meanwhile() 
     for number, (id_, now) in enumerate(history):
         profile = off if number < 40 else somebody(version=off.version + 1)
         if number == 40:
-            followed = changed(state, profile, CATALOGUE, now)
+            followed = changed(state, profile, now)
             assert followed.timers == ()
             state = followed.state
         notification = one(now, notification_id=id_)

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 from notify_streams.domain.dedup import Sighting, print_of
 from notify_streams.domain.fan_out import timers
 from notify_streams.domain.meeting import Meeting, leave, meet, slice_of, timer_id
-from notify_streams.domain.stopping import changed
+from notify_streams.domain.stopping import changed, stop
 from schemas.decisions import Collect, Defer, Deliver, Suppress, Verdict
 from schemas.notifications import NotificationV1, decode_notification
 from schemas.profiles import ProfileV1
 from schemas.timers import MoveTimerV1
 from schemas.user_state import EMPTY
 from schemas.words import Channel, Reason
-from tests.builders import A_NOTIFICATION, HOUR, NOW, a_catalogue, a_notification
+from tests.builders import A_NOTIFICATION, HOUR, NOW, a_notification
 
 Part = str | None
 Policy = Callable[[Channel, int], Verdict]
 LATER = NOW + 1_000
 ENDPOINTS = ("home", "work")
-CATALOGUE = a_catalogue()
 
 
 def deliver(channel: Channel = "email", now: int = NOW) -> Verdict:
@@ -41,6 +40,10 @@ def collect(channel: Channel = "email", now: int = NOW) -> Verdict:
 
 def suppress(channel: Channel = "email", now: int = NOW) -> Verdict:
     return Suppress(channel=channel, reason=Reason.OPTED_OUT_OF_CHANNEL)
+
+
+def cancelled(channel: Channel = "email", now: int = NOW) -> Verdict:
+    return Suppress(channel=channel, reason=Reason.CANCELLED)
 
 
 def sent_back(revision: int = 0, endpoint_id: str = "home", attempt: int = 1, **changes: Any) -> NotificationV1:
@@ -73,7 +76,9 @@ class History:
         if met.sighting is Sighting.DUPLICATE:
             return met
         record = msgspec.structs.replace(record, channels=met.channels, revision=met.revision)
-        verdicts = tuple(self.policy(channel, met.now) for channel in met.channels)
+        stopped = slice_of(self.state, record, met.now).stopped
+        policy = cancelled if stopped else self.policy
+        verdicts = tuple(policy(channel, met.now) for channel in met.channels)
         self.state = leave(self.state, record, met, self.version, verdicts)
         for verdict in verdicts:
             self._note(record, met, verdict)
@@ -85,15 +90,19 @@ class History:
         made = (self.version, met.now, verdict)
         known = self.decided.setdefault((record.endpoint_id, verdict.channel, met.revision), made)
         assert known == made, "one revision was decided in two ways"
-        if isinstance(verdict, Collect) and met.sighting is not Sighting.REPEAT:
+        if isinstance(verdict, Collect) and verdict.channel not in met.collected:
             self.collected.append((record.endpoint_id, verdict.channel))
 
     def patch(self, policy: Policy) -> tuple[MoveTimerV1, ...]:
         """The next version of the profile; what it moves."""
         self.version, self.policy = self.version + 1, policy
-        followed = changed(self.state, ProfileV1(version=self.version), CATALOGUE, self.now)
+        followed = changed(self.state, ProfileV1(version=self.version), self.now)
         self.state = followed.state
-        return tuple(t for t in followed.timers if isinstance(t, MoveTimerV1))
+        return followed.timers
+
+    def stop(self) -> None:
+        """Cancelled by its producer."""
+        self.state = stop(self.state, A_NOTIFICATION, Reason.CANCELLED, self.now).state
 
     def deliveries(self) -> list[tuple[int, str]]:
         """Revision and endpoint of each that was ever made."""
@@ -212,12 +221,15 @@ def test_a_collected_channel_is_not_decided_again_when_its_event_is_met_under_ot
     assert history.take(history.event).channels == ("inapp",)
 
 
-def test_an_event_all_of_whose_channels_wait_in_windows_is_a_duplicate_under_another_profile() -> None:
+def test_of_an_event_all_of_whose_channels_wait_in_windows_nothing_is_decided_under_another_profile() -> None:
     history = History()
     history.policy = collect
     history.take(history.event)
     history.patch(deliver)
-    assert history.take(history.event).sighting is Sighting.DUPLICATE
+    decided = dict(history.decided)
+    again = history.take(history.event)
+    assert (again.channels, again.apart) == ((), ("email",))
+    assert history.decided == decided
 
 
 def test_what_its_timer_has_taken_further_is_left_to_that_when_the_event_is_met_under_another_profile() -> None:
@@ -264,7 +276,9 @@ def test_a_notification_that_comes_back_after_it_was_charged_has_paid() -> None:
 POLICIES = st.sampled_from([deliver, defer, collect, suppress])
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["event", "timer", "timer", "sender", "sender", "patch", "clock"]), st.integers(0, 5), POLICIES
+        st.sampled_from(["event", "timer", "timer", "sender", "sender", "patch", "clock", "stop"]),
+        st.integers(0, 5),
+        POLICIES,
     ),
     max_size=25,
 )
@@ -288,6 +302,8 @@ def played(steps: list[tuple[str, int, Policy]], first: Policy) -> History:
                 history.patch(policy)
             case "clock":
                 history.now += number * 1_000
+            case "stop" if number == 0:
+                history.stop()
     return history
 
 

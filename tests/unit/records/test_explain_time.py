@@ -11,7 +11,8 @@ from notify_streams.records.verdicts import clock
 from schemas.catalogue import Windows
 from schemas.decisions import Collect, DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Suppress, Verdict
 from schemas.facts import Fact
-from schemas.notifications import FlushV1, NotificationV1
+from schemas.notifications import NotificationV1
+from schemas.user_state import Window
 from schemas.words import Reason
 from tests.facts import A_NOTIFICATION, NOON, a_decision, a_notification, an_inbox_fact, an_outcome
 
@@ -41,8 +42,10 @@ def decided_of(digest: NotificationV1) -> DecisionV1:
 
 def a_digest(window: str = "digest/social", count: int = 7) -> NotificationV1:
     items = [a_notification(f"{n:08x}-2222-5333-8444-555555555555", aggregation_key="post:9") for n in range(count)]
-    flush = FlushV1(channel="push", window=window, number=3, due_at=NOON)
-    return digest(flush, "user-42", items, Windows(), lane="low", at=NOON)
+    over = Window(
+        3, "push", window, "low", Reason.DIGEST, "", opened_at=NOON - HOUR, due_at=NOON, count=count, closed_at=NOON
+    )
+    return digest(over, "user-42", items, Windows())
 
 
 @pytest.mark.parametrize(
@@ -98,17 +101,17 @@ def test_what_came_back_says_that_it_was_decided_again_and_for_whom() -> None:
     timed = decided(TO_PHONE, revision=2, now=NOON + 900)
     lines = [line.text for line in story_of(decided(TO_PHONE), sent_back, timed).lines]
     assert lines[2:] == [
-        "decided again for phone alone (revision 1): send it by push to phone",
+        "decided again for phone (revision 1): send it by push to phone",
         "decided again (revision 2): send it by push to phone",
     ]
 
 
-def test_of_an_endpoint_that_came_back_only_that_is_named() -> None:
+def test_of_an_endpoint_that_came_back_only_that_is_named_unless_it_is_no_more() -> None:
     both = Deliver(channel="push", endpoint_ids=("phone", "tablet"))
     told = [decided(both, revision=1, endpoint_id=e, now=NOON + 500) for e in ("tablet", "gone")]
     assert [story_of(decision).lines[-1].text for decision in told] == [
-        "decided again for tablet alone (revision 1): send it by push to tablet",
-        "decided again for gone alone (revision 1): not by push, because gone is no address of the user any more",
+        "decided again for tablet (revision 1): send it by push to tablet",
+        "decided again for gone (revision 1): send it by push to phone and tablet",
     ]
 
 
