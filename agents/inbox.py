@@ -33,7 +33,7 @@ from tables.by_event import StoreFailed
 from tables.inbox_state import InboxStates
 
 log = logging.getLogger(__name__)
-BATCH = 1000
+BATCH: dict[Lane, int] = {"high": 1000, "normal": 1000, "low": 400}  # HIGH waits for what LOW is at
 ROLE = "inbox"
 
 
@@ -141,7 +141,7 @@ def register(inbox: Inbox, *, lane: Lane) -> AgentT[bytes]:
 
     @app.agent(topic(app, topics.deliveries("inapp", lane)), name=f"{ROLE}.{lane}")
     async def deliver(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH, GATHER_S[lane]):
+        async for events in batches(stream, BATCH[lane], GATHER_S[lane]):
             writes = Writes()
             with seconds.time():
                 async with settled(app, inbox.states) as outgoing:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from cassandra import ConsistencyLevel
@@ -22,6 +23,7 @@ _PROTOCOL = 5
 _CONNECT_TIMEOUT_S = 5.0
 _RECONNECT_S = 1.0  # the driver's own pauses grow to ten minutes: an inbox may not stay away that long
 _NO_PAGES = 0
+_PORTION = 400  # rows
 # The server warns of every batch over several partitions, which ours are on purpose; and a refused connection is
 # told by whoever waits for it, not by a traceback every half second.
 logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
@@ -40,9 +42,20 @@ class Session:
         return {name: await _in_thread(self._session.prepare, cql) for name, cql in statements.items()}
 
     async def write(self, rows: Iterable[tuple[Any, Sequence[Any]]]) -> None:
-        """Execute idempotent prepared writes (statement, values), grouped; returns when all are done."""
-        bound = [statement.bind(values) for statement, values in rows]
-        await answered(self._session, [_batch(group) for group in grouped(bound, owner=self._owner, size=_size)])
+        """Execute idempotent prepared writes (statement, values), grouped; returns when all are done.
+
+        In portions, one made up while the last is under way: what another lane writes must not wait behind all of
+        a long batch.
+        """
+        source, under_way = iter(rows), asyncio.ensure_future(answered(self._session, []))
+        try:
+            while portion := list(islice(source, _PORTION)):
+                bound = [statement.bind(values) for statement, values in portion]
+                batches = [_batch(group) for group in grouped(bound, owner=self._owner, size=_size)]
+                await under_way
+                under_way = asyncio.ensure_future(answered(self._session, batches))
+        finally:
+            await under_way
 
     async def select(self, statement: Any, *keys: Sequence[Any]) -> list[list[Any]]:
         """The rows for each tuple of values, all asked at once."""

@@ -33,7 +33,7 @@ _CAMPAIGN = (
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """HIGH ones before the backlog and beside it, the LOW ones, and how many of each did not arrive."""
+    """HIGH ones before the backlog and from when all of it was there, the LOW ones, and how many of each did not arrive."""
 
     alone: list[Took]
     beside: list[Took]
@@ -54,10 +54,11 @@ async def run(lab: Lab, *, quick: bool) -> Report:
         await asyncio.sleep(WARM_S)
         since = round(time.time() * 1000)
         await asyncio.sleep(alone_s)
-        began = round(time.time() * 1000)
+        until = round(time.time() * 1000)
         async with looking(lambda: {**whole.engines.pids, **whole.fleet.pids}) as looks:
             name = whole.settings.kafka.prefix + topics.events("low")
             await kafka.fill(whole.settings.kafka.bootstrap, name, campaigns(whole.settings.kafka, backlog))
+            began = round(time.time() * 1000)
             for role in WAY:
                 if await progress.caught_up(role, limit_s=_WORKED_OFF_S) is None:
                     raise Stalled(f"{role} has not worked off {backlog:,} events after {_WORKED_OFF_S:.0f} s")
@@ -65,7 +66,7 @@ async def run(lab: Lab, *, quick: bool) -> Report:
         sent = await high
         await asyncio.sleep(3.0)
         done = await took(whole.settings.kafka, whole.mails)
-        return _report(_measured(done, since, began, sent, backlog, looks))
+        return _report(_measured(done, (since, until), began, sent, backlog, looks))
     finally:
         stop.set()
         await progress.close()
@@ -97,12 +98,12 @@ async def _steadily(config: Kafka, stop: asyncio.Event) -> int:
     return count
 
 
-def _measured(done: list[Took], since: int, began: int, sent: int, backlog: int, looks: Looks) -> Measured:
+def _measured(done: list[Took], alone: tuple[int, int], began: int, sent: int, backlog: int, looks: Looks) -> Measured:
     low = [one for one in done if one.lane == "low"]
     high = [one for one in done if one.lane == "high"]
     ended = max((one.ended_at for one in low), default=began)
     return Measured(
-        alone=[one for one in high if since <= one.accepted_at < began],
+        alone=[one for one in high if alone[0] <= one.accepted_at < alone[1]],
         beside=[one for one in high if began <= one.accepted_at <= ended],
         low=low,
         high_lost=sent - len(high),
