@@ -33,7 +33,7 @@ _CAMPAIGN = (
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """HIGH ones before the backlog and from when all of it was there, the LOW ones, and how many of each did not arrive."""
+    """HIGH ones before the backlog and from when all of it was there, LOW ones, and how many of each never came."""
 
     alone: list[Took]
     beside: list[Took]
