@@ -13,6 +13,7 @@ from notify_streams.domain import ids
 from notify_streams.local.child import Child
 from notify_streams.streaming import topics
 from notify_streams.streaming.partitions import Partitions
+from notify_streams.streaming.trust import MARK
 from schemas.codec import encode
 from schemas.content import Content
 from schemas.deliveries import decode_delivery
@@ -41,9 +42,12 @@ class Roles:
             env={**environment, "NOTIFY_WORKER__DATA": str(self.directory / data)},
             cwd=ROOT,
         )
+        before = child.log.read_text().count("Worker ready") if child.log.exists() else 0
         await child.start()
         self._children.append(child)
-        await self.broker.until(lambda: "Worker ready" in child.log.read_text() or child.exit_code is not None)
+        await self.broker.until(
+            lambda: child.log.read_text().count("Worker ready") > before or child.exit_code is not None
+        )
         assert child.exit_code is None, child.tail(30)
         return child
 
@@ -114,6 +118,30 @@ async def test_profiles_and_user_state_survive_the_loss_of_the_disk_and_a_takeov
     for user in USERS:
         for event in ("one", "two", "three"):
             assert mails[ids.notification_id("tests", event, None, user)] == f"{user}@example.org"
+
+
+async def test_tables_are_kept_after_a_stop_and_restored_after_a_kill(roles: Roles) -> None:
+    mark = roles.directory / "data" / "orchestrator-0" / MARK
+    first = await roles.start("orchestrator")
+    for user in USERS:
+        await roles.put(topics.notifications("normal"), user, a_notification(user, "one", origin="events/0/1"))
+    await roles.broker.caught_up(topics.notifications("normal"), "orchestrator")
+    await first.stop(20)
+    assert mark.exists()
+
+    before = len(first.log.read_text())
+    second = await roles.start("orchestrator")
+    said = second.log.read_text()[before:]
+    assert "tables.restored records=0" in said
+    assert "tables.distrusted" not in said
+    assert not mark.exists()
+    await second.kill()
+
+    before = len(second.log.read_text())
+    third = await roles.start("orchestrator")
+    said = third.log.read_text()[before:]
+    assert "tables.distrusted" in said
+    assert f"tables.restored records={len(USERS)} " in said
 
 
 async def test_timers_survive_the_loss_of_the_disk_and_a_takeover(roles: Roles) -> None:
