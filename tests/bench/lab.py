@@ -49,6 +49,11 @@ class Lab:
         await asyncio.gather(*(child.stop(20) for child in self._children))
         self._children.clear()
 
+    async def kill_workers(self) -> None:
+        """The same with SIGKILL."""
+        await asyncio.gather(*(child.kill() for child in self._children))
+        self._children.clear()
+
     def tails(self) -> Mapping[str, str]:
         """The ends of the logs of what was started."""
         return {child.log.stem: child.tail() for child in self._children}
