@@ -38,8 +38,8 @@ class Options(stock.RocksDBOptions):
     def open(self, path: Path, *, read_only: bool = False) -> Any:
         """Open or make the database at `path`.
 
-        Without a write-ahead log, which would be three quarters of a write: the changelog is one. How far a database
-        is stands in the same buffers as its rows, so a crash takes the newest of both, and they are read again.
+        Without a write-ahead log, which would be three quarters of a write: the changelog is one. What was in the
+        buffers is lost in a crash, and what was not may be rows that no changelog has: `streaming.trust` drops them.
         """
         database = rocksdict.Rdict(str(path), options=self.as_options())
         database.set_write_options(unlogged())

@@ -1,5 +1,6 @@
 """`scripts/chaos preferences`: a change that was answered with 200 governs every event accepted after it, whatever
-happens to the orchestrator: killed with its tables kept or wiped, taken over by another one, stopped for half a minute.
+happens to the orchestrator: killed with its tables left on its disk (which it then does not trust) or wiped, taken over
+by another one, stopped for half a minute.
 """
 
 import asyncio
@@ -133,7 +134,7 @@ class Minds:
         for number in range(self._plan.kills):
             name, wiped = victims[number // 2 % len(victims)], number % 2 == (0 if self._plan.wipe_first else 1)
             late = self._plan.twice and number % 3 == 2
-            words = f"SIGKILL {name}, tables {'wiped' if wiped else 'kept'}{', taken over' if late else ''}"
+            words = f"SIGKILL {name}, tables {'wiped' if wiped else 'left'}{', taken over' if late else ''}"
             self._announce(words, choosers)
             self._wipe |= {name} if wiped else set()
             self._late |= {name} if late else set()
