@@ -27,7 +27,7 @@ from tables.by_event import StoreFailed
 from tables.profiles import Profiles
 from tables.user_state import UserStates
 
-BATCH = 100
+BATCH = 32  # a profile lists its last 32 commands: met again after a crash, each of a batch must find its answer
 Answer = tuple[int, bytes, CommandResultV1]
 
 
@@ -88,7 +88,7 @@ class Commands:
         self._say(partition, user, following(stopping.changed(state, changed, now)), outgoing)
         known = self.states.windows(partition, user)
         for window in windows.replanned(known, changed, self.catalogue, now):
-            self.states.keep(partition, user, windows.key_of(window.channel, window.key), window, outgoing)
+            self.states.keep(partition, user, windows.of_window(window), window, outgoing)
             self._say(partition, user, [(topics.TIMERS, encode(windows.timer_of(window)))], outgoing)
         self.profiles.store(partition, user, changed, outgoing)
 

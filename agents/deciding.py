@@ -1,6 +1,6 @@
 """A decision and all that follows from it, as values: the new state, the records to publish, the items to keep."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -40,6 +40,17 @@ class Decided(msgspec.Struct, frozen=True):
         """The same, with these published first."""
         return msgspec.structs.replace(self, records=(*records, *self.records))
 
+    def joined(self, records: Iterable[Record], verdicts: Iterable[Verdict], moved: "Collected") -> "Decided":
+        """The same and more; of a window that has grown more than once the last word."""
+        grown = {(w.channel, w.key, w.number): w for w in (*self.windows, *moved.windows)}
+        return msgspec.structs.replace(
+            self,
+            records=(*self.records, *records),
+            verdicts=(*self.verdicts, *verdicts),
+            items=(*self.items, *moved.items),
+            windows=tuple(grown.values()),
+        )
+
 
 class Collected(NamedTuple):
     """What waits from now on, and in which windows."""
@@ -77,7 +88,7 @@ class Rules(msgspec.Struct, frozen=True):
         of_profile = slice_of(profile, notification, type_)
         of_state = meeting.slice_of(state, notification, met.now)
         verdicts = decide(notification, of_profile, of_state, self.catalogue, met.now)
-        costs = is_limited(self.catalogue.budget) and not (type_.mandatory or notification.members)
+        costs = is_limited(self.catalogue.budget) and not (type_.mandatory or digests.is_digest(notification))
         state = meeting.leave(state, notification, met, profile.version, verdicts, costs=costs)
         waits = any(isinstance(verdict, Collect) for verdict in verdicts)
         collected = self._collected(notification, verdicts, met, known) if waits else NOTHING
@@ -89,46 +100,46 @@ class Rules(msgspec.Struct, frozen=True):
         return Decided(state, records, verdicts, collected.items, collected.windows)
 
     def flushed(
-        self, window: Window, user_id: str, items: Sequence[NotificationV1], profile: ProfileV1, state: UserState
+        self,
+        window: Window,
+        user_id: str,
+        items: Sequence[NotificationV1],
+        profile: ProfileV1,
+        state: UserState,
+        known: Known,
     ) -> Decided:
         """The end of a closed window: each item asked once more, and what is left sent as one."""
-        at = window.closed_at
         members: list[NotificationV1] = []
-        records: list[Record] = [(topics.TIMERS, encode(windows.end_of(window)))]
-        verdicts: tuple[Verdict, ...] = ()
+        over = Decided(state, ((topics.TIMERS, encode(windows.end_of(window))),), windows=(window,), ended=True)
         for item in items:
             if item.type not in self.catalogue.types:
-                records.append((topics.notifications(item.lane), encode(digests.given_back(item, window))))
+                back = encode(digests.given_back(item, window))
+                over = over.after((topics.notifications(item.lane), back))
                 continue
-            joined, record = self._joined(item, profile, state, at)
-            if record is None:
-                members.append(item)
-            else:
-                records.append((topics.DECISIONS, record))
-                verdicts += joined
-        over = Decided(state, tuple(records), verdicts, windows=(window,), ended=True)
+            verdicts, records, moved = self._joined(item, profile, state, window, known)
+            members += [] if records else [item]
+            over = over.joined(records, verdicts if records else (), moved)
         if not members:
             return over
         digest = digests.digest(window, user_id, members, self.catalogue.windows)
-        met = Meeting(Sighting.FRESH, digest.channels, at, 0)
-        decided = self.decided(digest, profile, state, met, _no_windows)
-        return msgspec.structs.replace(
-            over,
-            state=decided.state,
-            records=(*over.records, *decided.records),
-            verdicts=(*verdicts, *decided.verdicts),
-        )
+        met = Meeting(Sighting.FRESH, digest.channels, window.closed_at, 0)
+        decided = self.decided(digest, profile, state, met, known)
+        whole = over.joined(decided.records, decided.verdicts, NOTHING)
+        return msgspec.structs.replace(whole, state=decided.state)
 
     def _joined(
-        self, item: NotificationV1, profile: ProfileV1, state: UserState, at: int
-    ) -> tuple[tuple[Verdict, ...], bytes | None]:
-        """Whether an item still belongs into its digest; where not, the record that says why."""
+        self, item: NotificationV1, profile: ProfileV1, state: UserState, window: Window, known: Known
+    ) -> tuple[tuple[Verdict, ...], tuple[Record, ...], Collected]:
+        """Whether an item still belongs into its digest; where not, the record that says why, and where it goes on."""
+        at = window.closed_at
         of_profile = slice_of(profile, item, self.catalogue.types[item.type])
-        of_state = meeting.slice_of(state, item, at, joining=True)
+        of_state = meeting.slice_of(state, item, at, window)
         verdicts = decide(item, of_profile, of_state, self.catalogue, at)
-        if not any(isinstance(verdict, Suppress) for verdict in verdicts):
-            return verdicts, None
-        return verdicts, self._record(item, of_profile, of_state, verdicts, at)
+        if not any(isinstance(verdict, Suppress | Collect) for verdict in verdicts):
+            return verdicts, (), NOTHING
+        moved = self._collected(item, verdicts, Meeting(Sighting.FRESH, item.channels, at, item.revision), known)
+        record = (topics.DECISIONS, self._record(item, of_profile, of_state, verdicts, at))
+        return verdicts, (*((topics.TIMERS, encode(timer)) for timer in moved.timers), record), moved
 
     def _collected(
         self, notification: NotificationV1, verdicts: tuple[Verdict, ...], met: Meeting, known: Known
@@ -139,20 +150,13 @@ class Rules(msgspec.Struct, frozen=True):
         for verdict in verdicts:
             if not isinstance(verdict, Collect):
                 continue
-            key = windows.key_of(verdict.channel, verdict.window)
+            key = windows.key_of(verdict.channel, verdict.window, notification.source)
             if verdict.channel in met.collected:
                 timers += windows.standing(known(key))
                 continue
             item = encode(digests.item_of(notification, verdict.channel, met.revision))
-            step = windows.added(
-                known(key),
-                verdict,
-                size=len(item),
-                lane=notification.lane,
-                tenant=notification.tenant,
-                now=met.now,
-                limits=self.catalogue.windows,
-            )
+            limits = self.catalogue.windows
+            step = windows.added(known(key), verdict, notification, size=len(item), now=met.now, limits=limits)
             items.append((key, step.window.number, UUID(notification.notification_id).bytes, item))
             grown.append(step.window)
             timers += [] if step.timer is None else [step.timer]
@@ -170,11 +174,6 @@ class Rules(msgspec.Struct, frozen=True):
             notification, of_profile, of_state, verdicts, now=now, catalogue=self.catalogue.hash, tzdata=self.tzdata
         )
         return encode(record)
-
-
-def _no_windows(_: bytes) -> Sequence[Window]:
-    """A digest waits in none."""
-    return ()
 
 
 def _follows(

@@ -11,6 +11,7 @@ from agents.clock import Clock, wall_clock
 from agents.deciding import Decided, Rules, following
 from agents.schedule import DUE_HEADER
 from notify_streams.domain import meeting, stopping, windows
+from notify_streams.domain.budget import instant_of
 from notify_streams.domain.dedup import Sighting, print_of
 from notify_streams.domain.quiet_hours import reopens_at
 from notify_streams.metrics import DECISIONS, DUPLICATES, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
@@ -82,19 +83,21 @@ class Orchestrator:
         for key, number, id_, item in decided.items:
             self.states.collect(partition, user, key, number, id_, item, outgoing)
         for window in decided.windows:
-            self.states.keep(partition, user, windows.key_of(window.channel, window.key), window, outgoing)
+            self.states.keep(partition, user, windows.of_window(window), window, outgoing)
         self.states.store(partition, user, decided.state, outgoing)
         for name, record in decided.records:
             outgoing.add(name, partition, user, record)
         for verdict in decided.verdicts:
             self.counts[_labels(verdict)] += 1
         if isinstance(met, FlushV1) and decided.ended:
-            return partition, user, windows.key_of(met.channel, met.window), met.number
+            return partition, user, windows.of_flush(met), met.number
         return None
 
     def _met(
         self, partition: int, user: bytes, notification: NotificationV1, event: EventT[bytes], outgoing: Outgoing
     ) -> Decided | None:
+        if notification.user_id.encode() != user:
+            raise ValueError("$.user_id: another user than the record's key")
         type_ = self.catalogue.types.get(notification.type)
         if type_ is None:
             raise ValueError(f"$.type: the catalogue has no type {notification.type!r} any more")
@@ -127,7 +130,7 @@ class Orchestrator:
             outgoing.add(topics.TIMERS, partition, user, encode(timer))
 
     def _flush(self, partition: int, user: bytes, flush: FlushV1, outgoing: Outgoing) -> Decided | None:
-        key, now = windows.key_of(flush.channel, flush.window), self.clock()
+        key, now = windows.of_flush(flush), self.clock()
         window = self.states.window(partition, user, key, flush.number)
         if window is None:  # forgotten: this is a repeat, or nobody's
             return None
@@ -135,16 +138,18 @@ class Orchestrator:
             if window.closed_at:
                 self.states.forget(partition, user, key, flush.number, outgoing)
             return None
+        known = partial(self.states.windows, partition, user)
         state, profile = self.states.load(partition, user), self.profiles.load(partition, user)
         later = windows.put_off(window, now, self._quiet_until(window, profile, now))
         if later is not None:
             return Decided(state, ((topics.TIMERS, encode(windows.timer_of(later))),), windows=(later,))
         kept = self.states.collected(partition, user, key, flush.number, 2 * self.catalogue.windows.max_size)
         items = [decode_notification(item) for item in kept]
-        return self.rules.flushed(windows.closed(window, now), user.decode(), items, profile, state)
+        over = windows.closed(window, instant_of(state.charged, now))
+        return self.rules.flushed(over, user.decode(), items, profile, state, known)
 
     def _quiet_until(self, window: Window, profile: ProfileV1, now: int) -> int | None:
-        zone = profile.zone or windows.zone_of(self.catalogue, window.tenant)
+        zone = windows.zone_of(self.catalogue, window.tenant, profile.zone)
         return reopens_at(profile.quiet_hours, zone, window.channel, now) if profile.quiet_hours else None
 
     async def empty(self, ended: Iterable[Ended]) -> None:

@@ -65,7 +65,8 @@ class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `stopped` is why it may not be sent any more, on the channels `stopped_on` (none named means all). `hour` and `day`
     are how many notifications the attention budget was charged with in the sliding hour and day before, `paid` whether
-    this is one of them. `joining` is said of what waited in a window, when that is over: may it still be sent?
+    this is one of them. `joining` is said of what waited in a window, when that is over: may it still be sent? Of an
+    aggregation, `grouped`, also by the budget.
     """
 
     stopped: Reason | None = None
@@ -74,6 +75,7 @@ class StateSlice(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     day: int = 0
     paid: bool = False
     joining: bool = False
+    grouped: bool = False
 
 
 class DecisionV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="decision.v1", tag_field="schema"):

@@ -59,6 +59,7 @@ class FlushV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     number: int
     due_at: Millis
     over: bool = False
+    source: str = ""
 
 
 decode_notification = msgspec.json.Decoder(NotificationV1).decode

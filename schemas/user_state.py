@@ -46,7 +46,7 @@ class Window(msgspec.Struct, frozen=True, array_like=True):
     """A window of a digest or an aggregation on one channel: value under a key of its own (msgpack). Instants in ms.
 
     `number` only grows. `closed_at` is 0 while it is open. `kind` is the reason for which its first item waits.
-    `count` and `size` (bytes) are of its items.
+    `count` and `size` (bytes) are of its items. `source` is that of an aggregation: nobody writes into another's.
     """
 
     number: int
@@ -61,6 +61,7 @@ class Window(msgspec.Struct, frozen=True, array_like=True):
     count: int = 0
     closed_at: int = 0
     size: int = 0
+    source: str = ""
 
 
 class UserState(msgspec.Struct, frozen=True, array_like=True):

@@ -32,7 +32,7 @@ class _Asked(msgspec.Struct, frozen=True):
     @property
     def zone(self) -> str:
         """The user's, the tenant's, or everybody's."""
-        return self.profile.zone or windows.zone_of(self.catalogue, self.notification.tenant)
+        return windows.zone_of(self.catalogue, self.notification.tenant, self.profile.zone)
 
 
 def slice_of(profile: ProfileV1, notification: NotificationV1, type_: NotificationType) -> ProfileSlice:
@@ -84,9 +84,12 @@ def _verdict(channel: Channel, asked: _Asked) -> Verdict:
     usable = _usable(channel, asked.profile.endpoints)
     if isinstance(usable, Reason):
         return Suppress(channel=channel, reason=usable)
-    if channel == "inapp" or asked.type_.mandatory or asked.state.joining:
+    if channel == "inapp" or asked.type_.mandatory or (asked.state.joining and not asked.state.grouped):
         return Deliver(channel=channel, endpoint_ids=usable)
-    return _gathered(channel, asked) or _in_peace(channel, asked, usable)
+    gathered = _gathered(channel, asked)
+    if asked.state.joining and gathered is None:
+        return Deliver(channel=channel, endpoint_ids=usable)
+    return gathered or _in_peace(channel, asked, usable)
 
 
 def _barred(channel: Channel, asked: _Asked) -> Reason | None:
@@ -142,6 +145,8 @@ def _gathered(channel: Channel, asked: _Asked) -> Collect | Suppress | None:
             "daily" if chosen == "instant" else chosen, _digest_at(asked), asked.zone, asked.now
         )
         return Collect(channel=channel, window=digest, until=until, reason=Reason.BUDGET_SPENT)
+    if state.joining:
+        return None
     if chosen != "instant":
         until = windows.next_digest(chosen, _digest_at(asked), asked.zone, asked.now)
         return Collect(channel=channel, window=digest, until=until, reason=Reason.DIGEST)

@@ -19,6 +19,7 @@ _ROW = struct.Struct(">10s4sHIHHB")
 WIDTH = _ROW.size
 WINDOW_MS = 24 * 3600 * 1000
 _HOUR_MS = 3600 * 1000
+DELIVERED, DEFERRED, COLLECTED = 1, 2, 3  # the two bits of verdict; 0 where it goes nowhere
 MOST, _KEPT = 512 * WIDTH, 256 * WIDTH
 
 

@@ -39,9 +39,10 @@ def digest(window: Window, user_id: str, members: Sequence[NotificationV1], limi
     last = newest(members)
     content = last.content or Content()
     told = group(members, shown=limits.shown, digest=windows.is_digest(window.key))
-    place = f"{window.channel}/{window.key}/{window.number}"
+    name = f"{window.key}@{window.source}" if window.source else window.key
+    place = f"{window.channel}/{name}/{window.number}"
     return NotificationV1(
-        notification_id=ids.digest_id(user_id, window.channel, window.key, window.number),
+        notification_id=ids.digest_id(user_id, window.channel, name, window.number),
         user_id=user_id,
         type=last.type,
         source=SOURCE,
@@ -58,6 +59,12 @@ def digest(window: Window, user_id: str, members: Sequence[NotificationV1], limi
         traceparent=last.traceparent,
         content=Content(group=told) if told.lines else msgspec.structs.replace(content, group=told),
     )
+
+
+def is_digest(notification: NotificationV1) -> bool:
+    """Whether it has lines: it costs no attention budget, as an aggregation does."""
+    content = notification.content
+    return content is not None and content.group is not None and bool(content.group.lines)
 
 
 def not_sent(unsent: NotificationV1, verdict: Suppress, now: int) -> OutcomeV1:

@@ -10,15 +10,14 @@ from hashlib import blake2b
 import msgspec
 
 from notify_streams.domain import budget, dedup
-from notify_streams.domain.dedup import Seen, Sighting
+from notify_streams.domain.dedup import COLLECTED, DEFERRED, DELIVERED, Seen, Sighting
 from notify_streams.domain.stopping import UNDER_WAY_MS
 from schemas.decisions import Collect, Defer, Deliver, StateSlice, Verdict
 from schemas.notifications import NotificationV1
-from schemas.user_state import Pending, UserState
-from schemas.words import CHANNELS, Channel
+from schemas.user_state import Pending, UserState, Window
+from schemas.words import CHANNELS, Channel, Reason
 
 _BY_TIMER, _BY_SENDER = "timer/", "sender/"
-_DELIVER, _DEFER, _COLLECT = 1, 2, 3
 _APART = 2 * len(CHANNELS)  # above two bits of verdict per channel one that says: left to others
 _WHOLE = 17  # bytes of the key of a channel with all its endpoints
 _MOST_PENDING = 1000  # all are read and written with each notification; a missing one means: go on
@@ -69,15 +68,16 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
     channels = tuple(c for c in notification.channels if c not in apart)
     if anew:
         return Meeting(Sighting.ANEW, channels, now, seen.revision + 1, apart)
-    collected = tuple(c for c in channels if _code_in(seen, c) == _COLLECT)
+    collected = tuple(c for c in channels if _code_in(seen, c) == COLLECTED)
     return Meeting(sighting, channels, seen.decided_at, seen.revision, apart, collected)
 
 
-def slice_of(state: UserState, notification: NotificationV1, now: int, *, joining: bool = False) -> StateSlice:
-    """The part of the state that `decide` looks at, as of `now` (ms)."""
+def slice_of(state: UserState, notification: NotificationV1, now: int, joining: Window | None = None) -> StateSlice:
+    """The part of the state that `decide` looks at, as of `now` (ms); at the end of a window, of an item in it."""
+    waited, grouped = joining is not None, joining is not None and joining.kind is Reason.AGGREGATED
     stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
     if stopped is None and not state.charged:
-        return StateSlice(joining=joining)
+        return StateSlice(joining=waited, grouped=grouped)
     spending = budget.spending(state.charged, notification.notification_id, now)
     return StateSlice(
         stopped=None if stopped is None else stopped.reason,
@@ -85,7 +85,8 @@ def slice_of(state: UserState, notification: NotificationV1, now: int, *, joinin
         hour=spending.hour,
         day=spending.day,
         paid=spending.paid,
-        joining=joining,
+        joining=waited,
+        grouped=grouped,
     )
 
 
@@ -184,8 +185,8 @@ def _meet_pending(state: UserState, notification: NotificationV1, profile_versio
         elif entry.origin == origin and _holds(entry, state, notification, profile_version):
             open_.append(channel)
             sighting, decided_at, revision = Sighting.REPEAT, entry.decided_at, max(revision, _decided_with(entry))
-            collected += [channel] if entry.verdict == _COLLECT else []
-        elif entry.origin == origin and entry.verdict != _COLLECT:
+            collected += [channel] if entry.verdict == COLLECTED else []
+        elif entry.origin == origin and entry.verdict != COLLECTED:
             open_.append(channel)
             sighting, revision = Sighting.ANEW, max(revision, _decided_with(entry) + 1)
     if not open_:
@@ -195,7 +196,7 @@ def _meet_pending(state: UserState, notification: NotificationV1, profile_versio
 
 def _entry(verdict: Verdict, meeting: Meeting, origin: bytes, profile_version: int, timer: str) -> Pending:
     if isinstance(verdict, Defer):
-        return Pending(meeting.revision + 1, verdict.until, origin, meeting.now, profile_version, 0, timer, _DEFER)
+        return Pending(meeting.revision + 1, verdict.until, origin, meeting.now, profile_version, 0, timer, DEFERRED)
     decided = _code(verdict)
     return Pending(meeting.revision, 0, origin, meeting.now, profile_version, meeting.now, verdict=decided)
 
@@ -217,7 +218,7 @@ def _key(notification: NotificationV1, channel: Channel) -> bytes:
 
 def _goes_on(entry: Pending, revision: int) -> bool:
     """Whether this revision is news. What waits in a window is asked again only when that is over."""
-    return entry.verdict != _COLLECT and entry.revision + bool(entry.resolved_at) <= revision
+    return entry.verdict != COLLECTED and entry.revision + bool(entry.resolved_at) <= revision
 
 
 def _decided_with(entry: Pending) -> int:
@@ -236,7 +237,7 @@ def _is_apart(state: UserState, notification: NotificationV1, channel: Channel, 
         return before
     entry = state.pending.get(_key(notification, channel))
     taken = entry is not None and entry.origin != dedup.origin_print(notification.origin)
-    return taken or _code_in(seen, channel) == _COLLECT
+    return taken or _code_in(seen, channel) == COLLECTED
 
 
 def _holds(entry: Pending, state: UserState, notification: NotificationV1, profile_version: int) -> bool:
@@ -258,10 +259,10 @@ def _code_in(seen: Seen, channel: Channel) -> int:
 def _code(verdict: Verdict) -> int:
     match verdict:
         case Deliver():
-            return _DELIVER
+            return DELIVERED
         case Defer():
-            return _DEFER
+            return DEFERRED
         case Collect():
-            return _COLLECT
+            return COLLECTED
         case _:
             return 0

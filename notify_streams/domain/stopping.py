@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from notify_streams.domain.dedup import print_of
+from notify_streams.domain.dedup import COLLECTED, find, print_of
 from schemas.codec import encode
 from schemas.commands import CancelV1
 from schemas.notifications import NotificationV1
@@ -19,7 +19,7 @@ from schemas.profiles import ProfileV1
 from schemas.stops import StopV1
 from schemas.timers import MoveTimerV1
 from schemas.user_state import Latest, Stopped, UserState
-from schemas.words import Channel, Reason
+from schemas.words import CHANNELS, Channel, Reason
 
 UNDER_WAY_MS = 7 * 24 * 3_600_000  # topics are kept no longer, so nothing older is on its way
 _MOST_STOPPED, _MOST_LATEST, _MOST_REPLACED = 1000, 256, 16
@@ -50,6 +50,25 @@ def stop(
     return Followed(msgspec.structs.replace(state, stopped=stopped), back, (told,))
 
 
+def _replaced(followed: Followed, notification_id: str, now: int) -> Followed:
+    """With this one stopped that another one replaces. Where nothing of it waits any more only senders are told.
+
+    So whoever replaces all the time does not fill what is kept of one user's stops.
+    """
+    more = stop(followed.state, notification_id, Reason.COLLAPSED, now)
+    kept = more.state if _may_still_come(followed.state, notification_id) else followed.state
+    return Followed(kept, (*followed.timers, *more.timers), (*followed.stops, *more.stops))
+
+
+def _may_still_come(state: UserState, notification_id: str) -> bool:
+    """Whether the notification was not met yet, or waits for a timer or in a window."""
+    seen = find(state.seen, print_of(notification_id))
+    if seen is None or any(seen.verdicts >> 2 * index & 3 == COLLECTED for index in range(len(CHANNELS))):
+        return True
+    id_ = bytes.fromhex(notification_id.replace("-", ""))
+    return any(key.startswith(id_) and not entry.resolved_at for key, entry in state.pending.items())
+
+
 def cancel(state: UserState, command: CancelV1, given_at: int, now: int) -> Followed:
     """What a command of `given_at` (ms) stops: a notification, or what was accepted under a collapse key until then.
 
@@ -69,9 +88,10 @@ def cancel(state: UserState, command: CancelV1, given_at: int, now: int) -> Foll
 def collapse(state: UserState, notification: NotificationV1, now: int, *, again: bool = False) -> Followed:
     """The newest under a collapse key replaces an older one that is not sent; the older one may be the one that is met.
 
-    Met `again`, it says again what was stopped under the key: that may have got lost.
+    One that has expired replaces nothing. Met `again`, it says again what was stopped under the key, as that may have
+    got lost.
     """
-    if notification.collapse_key is None or notification.members:
+    if notification.collapse_key is None or notification.members or now >= notification.expires_at:
         return Followed(state)
     key, own = _collapse_key(notification.source, notification.collapse_key), notification.notification_id
     latest = state.latest.get(key, Latest("", 0, 0))
@@ -83,7 +103,8 @@ def collapse(state: UserState, notification: NotificationV1, now: int, *, again:
         expires_at = max(latest.expires_at, notification.expires_at)
         return _with(told, _with_latest(told.state, key, latest, **entered, expires_at=expires_at))
     # Of two of one millisecond the one that is met again must not replace what has replaced it.
-    if notification.accepted_at < latest.accepted_at or print_of(own) in state.stopped:
+    was_replaced = own in latest.replaced or print_of(own) in state.stopped
+    if notification.accepted_at < latest.accepted_at or was_replaced:
         return _and(told, own, Reason.COLLAPSED, now)
     after = _with_latest(
         told.state,
@@ -94,7 +115,7 @@ def collapse(state: UserState, notification: NotificationV1, now: int, *, again:
         expires_at=max(latest.expires_at, notification.expires_at),
         replaced=(*latest.replaced[1 - _MOST_REPLACED :], latest.notification_id),
     )
-    return _and(_with(told, after), latest.notification_id, Reason.COLLAPSED, now)
+    return _replaced(_with(told, after), latest.notification_id, now)
 
 
 def changed(state: UserState, profile: ProfileV1, now: int) -> Followed:
@@ -105,7 +126,7 @@ def changed(state: UserState, profile: ProfileV1, now: int) -> Followed:
 
 def _all_stopped(followed: Followed, ids: Iterable[str], now: int) -> Followed:
     for id_ in ids:
-        followed = _and(followed, id_, Reason.COLLAPSED, now)
+        followed = _replaced(followed, id_, now)
     return followed
 
 

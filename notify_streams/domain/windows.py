@@ -11,14 +11,15 @@ from typing import NamedTuple
 import msgspec
 
 from notify_streams.domain.local_times import next_at, next_hour
+from notify_streams.domain.zones import ZONES
 from schemas.catalogue import Catalogue, Windows
 from schemas.codec import encode
 from schemas.decisions import Collect
-from schemas.notifications import FlushV1
+from schemas.notifications import FlushV1, NotificationV1
 from schemas.profiles import Frequency, ProfileV1
 from schemas.timers import PutTimerV1
 from schemas.user_state import Window
-from schemas.words import CHANNELS, MAX_MS, Channel, Lane, Reason
+from schemas.words import CHANNELS, MAX_MS, Channel, Reason
 
 _DIGEST = "digest/"
 _KEPT_MS = 24 * 3_600_000
@@ -47,14 +48,25 @@ def is_digest(window: str) -> bool:
     return window.startswith(_DIGEST)
 
 
-def key_of(channel: Channel, window: str) -> bytes:
-    """Nine bytes that tell a user's windows apart."""
-    return bytes([CHANNELS.index(channel)]) + blake2b(window.encode(), digest_size=8).digest()
+def key_of(channel: Channel, window: str, source: str = "") -> bytes:
+    """Nine bytes that tell a user's windows apart; an aggregation is of one source, a digest of all."""
+    name = window if is_digest(window) else f"{window}@{source}"
+    return bytes([CHANNELS.index(channel)]) + blake2b(name.encode(), digest_size=8).digest()
 
 
-def zone_of(catalogue: Catalogue, tenant: str) -> str:
-    """The zone of a tenant's users who have none."""
-    return catalogue.zones.get(tenant, catalogue.zone)
+def of_window(window: Window) -> bytes:
+    """The key of a window."""
+    return key_of(window.channel, window.key, window.source)
+
+
+def of_flush(flush: FlushV1) -> bytes:
+    """The key of the window that it ends."""
+    return key_of(flush.channel, flush.window, flush.source)
+
+
+def zone_of(catalogue: Catalogue, tenant: str, own: str | None) -> str:
+    """A user's own zone, while there is such a one, else that of the tenant's users who have none."""
+    return own if own in ZONES and own is not None else catalogue.zones.get(tenant, catalogue.zone)
 
 
 def next_digest(frequency: Frequency, digest_at: str, zone: str, now: int) -> int:
@@ -69,7 +81,7 @@ def next_digest(frequency: Frequency, digest_at: str, zone: str, now: int) -> in
 
 
 def added(
-    known: Sequence[Window], verdict: Collect, *, size: int, lane: Lane, tenant: str, now: int, limits: Windows
+    known: Sequence[Window], verdict: Collect, notification: NotificationV1, *, size: int, now: int, limits: Windows
 ) -> Added:
     """Put an item of `size` bytes into the last of the known windows of its key (by number), or open the next one.
 
@@ -82,13 +94,14 @@ def added(
             number,
             verdict.channel,
             verdict.window,
-            lane,
+            notification.lane,
             verdict.reason,
-            tenant,
+            notification.tenant,
             opened_at=now,
             due_at=verdict.until,
             count=1,
             size=size,
+            source="" if is_digest(verdict.window) else notification.source,
         )
         ended = _ended_if_full(opened, now, limits)
         return Added(ended, timer_of(ended))
@@ -136,9 +149,16 @@ def end_of(window: Window) -> PutTimerV1:
 
 
 def _timer(what: str, window: Window, due_at: int) -> PutTimerV1:
-    flush = FlushV1(channel=window.channel, window=window.key, number=window.number, due_at=due_at, over=what == "over")
+    flush = FlushV1(
+        channel=window.channel,
+        window=window.key,
+        number=window.number,
+        due_at=due_at,
+        over=what == "over",
+        source=window.source,
+    )
     return PutTimerV1(
-        timer_id=f"{what}/{window.channel}/{key_of(window.channel, window.key)[1:].hex()}/{window.number}",
+        timer_id=f"{what}/{window.channel}/{of_window(window)[1:].hex()}/{window.number}",
         due_at=due_at,
         revision=window.revision,
         target=f"notifications.{window.lane}",
@@ -180,5 +200,5 @@ def _ends_under(window: Window, profile: ProfileV1, catalogue: Catalogue, now: i
     chosen = profile.digest.get(window.channel, {}).get(category, "instant")
     if chosen == "instant" and window.kind is Reason.BUDGET_SPENT:
         chosen = "daily"
-    zone = profile.zone or zone_of(catalogue, window.tenant)
+    zone = zone_of(catalogue, window.tenant, profile.zone)
     return next_digest(chosen, profile.digest_at or catalogue.windows.digest_at, zone, now)

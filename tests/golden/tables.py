@@ -38,7 +38,7 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
         msgspec.msgpack.Decoder(UserState),
     ),
     "window": (
-        Window(3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20),
+        Window(3, "email", "digest/social", "low", Reason.DIGEST, "shop", NOW, LATER, 1, 17, LATER + 1, 2**20, "/s"),
         Window(0, "inapp", "", "high", Reason.DIGEST, "", 0, 0),
         msgspec.msgpack.Decoder(Window),
     ),

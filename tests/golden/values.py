@@ -113,7 +113,7 @@ DELIVERED: dict[str, Any] = {
 WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
     "notification.v1": (NOTIFICATION, BARE_NOTIFICATION, msgspec.json.Decoder(NotificationV1 | FlushV1)),
     "flush.v1": (
-        FlushV1(channel="email", window="digest/social", number=3, due_at=NOW, over=True),
+        FlushV1(channel="email", window="digest/social", number=3, due_at=NOW, over=True, source="/s"),
         FlushV1(channel="inapp", window="", number=0, due_at=0),
         msgspec.json.Decoder(NotificationV1 | FlushV1),
     ),
@@ -205,6 +205,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
                 day=17,
                 paid=True,
                 joining=True,
+                grouped=True,
             ),
             now=NOW,
             catalogue="c0ffee",

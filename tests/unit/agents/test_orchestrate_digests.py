@@ -13,7 +13,7 @@ from notify_streams.streaming.deadletters import DeadLetters
 from schemas.catalogue import Budget, Windows
 from schemas.codec import encode
 from schemas.content import Actor, Content
-from schemas.decisions import Collect, DecisionV1, Deliver, Suppress, decode_decision
+from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, decode_decision
 from schemas.deliveries import DeliveryV1, decode_delivery
 from schemas.notifications import FlushV1, NotificationV1, decode_notification, decode_notification_or_flush
 from schemas.outcomes import OutcomeV1, decode_outcome
@@ -339,6 +339,43 @@ def test_what_the_budget_refuses_goes_to_a_digest_or_nowhere(role: Orchestrator,
     assert over.verdicts[1].reason is Reason.BUDGET_SPENT
     clock.now += HOUR
     assert len(mails(take(role, a_like(type="order.shipped", expires_at=NOW + DAY)))) == 1
+
+
+def test_an_aggregation_costs_the_budget_once_and_what_it_refuses_goes_to_the_digest(
+    role: Orchestrator, clock: Clock
+) -> None:
+    """Forty aggregation keys were forty mails at a limit of ten."""
+    set_profile(role)
+    likes = [a_like(aggregation_key=f"post:{n // 2}") for n in range(12)]
+    put = [timers_in(take(role, like)).get("flush") for like in likes]
+    ended = [end(role, timer, clock) for timer in put if timer is not None]
+    assert sum(len(mails(outgoing)) for outgoing in ended) == 3
+    refused = [d for outgoing in ended for d in decisions(outgoing) if not d.notification.members]
+    assert {v.reason for d in refused for v in d.verdicts if isinstance(v, Collect)} == {Reason.BUDGET_SPENT}
+    assert len(refused) == 6
+    digest = next(timers_in(outgoing)["flush"] for outgoing in ended if "flush" in timers_in(outgoing))
+    [mail] = mails(end(role, digest, clock))
+    assert set(mail.members) == {d.notification.notification_id for d in refused}
+
+
+def test_nobody_writes_into_the_aggregations_of_another_source(role: Orchestrator, clock: Clock) -> None:
+    set_profile(role)
+    honest, evil = a_like(aggregation_key="post:1"), a_like(aggregation_key="post:1", source="/evil")
+    timers = [timer_in(take(role, like)) for like in (honest, evil)]
+    sent = [mail for timer in timers for mail in mails(end(role, timer, clock))]
+    assert [mail.members for mail in sent] == [(honest.notification_id,), (evil.notification_id,)]
+    assert sent[0].delivery_id != sent[1].delivery_id
+
+
+def test_a_record_of_another_user_than_its_key_is_refused(role: Orchestrator) -> None:
+    with pytest.raises(ValueError, match="user_id"):
+        take(role, a_notification(user_id="bob"))
+
+
+def test_a_zone_that_is_no_more_gives_way_to_the_tenants(role: Orchestrator) -> None:
+    set_profile(role, zone="Mars/Olympus", quiet_hours=(QuietHours(start="00:00", end="23:00"),))
+    [decided] = decisions(take(role, a_like()))
+    assert isinstance(decided.verdicts[1], Defer)
 
 
 def test_a_thousand_at_once_on_all_lanes_never_exceed_the_budget(role: Orchestrator) -> None:

@@ -40,7 +40,7 @@ def unhindered(catalogue: Catalogue, name: str) -> Catalogue:
 
 
 def zone(notification: NotificationV1, profile: ProfileV1, catalogue: Catalogue) -> str:
-    return profile.zone or zone_of(catalogue, notification.tenant)
+    return zone_of(catalogue, notification.tenant, profile.zone)
 
 
 def _whenever(verdict: Verdict) -> Verdict:

@@ -102,7 +102,7 @@ def test_of_two_of_one_millisecond_one_stays_however_often_they_are_met_again() 
     one, two = keyed(), keyed()
     state = EMPTY
     for notification in (one, two, one, two, two, one):
-        state = collapse(state, notification, NOW).state
+        state = met(collapse(state, notification, NOW).state, notification)
     assert list(state.stopped) == [print_of(one.notification_id)]
 
 
@@ -121,6 +121,25 @@ def test_met_again_when_it_is_replaced_itself_it_still_says_whom_it_had_replaced
         state = collapse(state, notification, NOW).state
     again = collapse(state, two, LATER, again=True)
     assert {id_ for id_, _ in stopped(again)} == {one.notification_id, two.notification_id}
+
+
+def met(state: UserState, notification: NotificationV1) -> UserState:
+    """Decided to be sent at once: nothing of it waits."""
+    sent = (Deliver(channel="inapp", endpoint_ids=("inbox",)), Deliver(channel="email", endpoint_ids=("home",)))
+    return leave(state, notification, meet(state, notification, 7, NOW), 7, sent)
+
+
+def test_of_what_is_under_way_already_only_the_senders_are_told() -> None:
+    """A stranger's thousand replacements pushed somebody's cancel out of the list."""
+    cancelled = an_id()
+    state = stop(EMPTY, cancelled, Reason.CANCELLED, NOW).state
+    told = 0
+    for number in range(1_100):
+        notification = keyed(accepted_at=NOW + number)
+        followed = collapse(state, notification, NOW)
+        state, told = met(followed.state, notification), told + len(followed.stops)
+    assert told == 1_099
+    assert list(state.stopped) == [print_of(cancelled)]
 
 
 def test_keys_of_another_source_or_none_at_all_replace_nothing() -> None:

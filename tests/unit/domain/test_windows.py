@@ -14,11 +14,12 @@ from schemas.notifications import FlushV1, decode_notification_or_flush
 from schemas.timers import PutTimerV1
 from schemas.user_state import Window
 from schemas.words import MAX_MS, Reason
-from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_profile
+from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_notification, a_profile
 
 LIMITS = Windows(wait_ms=5 * MINUTE, max_wait_ms=12 * MINUTE, max_size=4)
 DIGEST = windows.digest_of("orders")
 GROUP = windows.group_of("social.like", "post:9")
+LOW = a_notification(lane="low")
 
 
 def collect(window: str = DIGEST, until: int = NOW + HOUR) -> Collect:
@@ -27,7 +28,7 @@ def collect(window: str = DIGEST, until: int = NOW + HOUR) -> Collect:
 
 
 def add(*known: Window, verdict: Collect | None = None, now: int = NOW, size: int = 1) -> Added:
-    return added(known, verdict or collect(), size=size, lane="low", tenant="", now=now, limits=LIMITS)
+    return added(known, verdict or collect(), LOW, size=size, now=now, limits=LIMITS)
 
 
 def flush_of(timer: PutTimerV1 | None) -> FlushV1:
