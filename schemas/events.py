@@ -10,6 +10,7 @@ from schemas.words import Channel, Lane
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
+Key = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]  # and at most 512 bytes of UTF-8
 UserId = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
@@ -30,9 +31,9 @@ class EventData(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     priority: Lane | None = None
     send_at: Instant | None = None
     expires_at: Instant | None = None
-    dedupe_key: Name | None = None
-    collapse_key: str | None = None
-    aggregation_key: str | None = None
+    dedupe_key: Key | None = None
+    collapse_key: Key | None = None
+    aggregation_key: Key | None = None
     actor: Actor | None = None
     object: Object | None = None
     locale: str | None = None

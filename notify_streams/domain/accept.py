@@ -25,6 +25,7 @@ TRACE_HEADER = "traceparent"
 _BOM = b"\xef\xbb\xbf"
 _AT = re.compile(r"^(?P<reason>.*) - at `(?P<path>[^`]*)`$", re.DOTALL)
 _ENVELOPE_DEPTH = 3
+_KEY_BYTES = 512
 _TRACE_CHARACTERS = 128  # W3C's has 55: what is no traceparent is not carried through every hop
 _decode_event = msgspec.json.Decoder(CloudEvent).decode
 _decode_data = msgspec.json.Decoder(EventData).decode
@@ -96,6 +97,7 @@ def accept(
         _check_place(record)
         event, size = parse(record.value, record.headers, limits)
         _check_send_at(event, record)
+        _check_keys(event)
         type_ = _type_of(event, catalogue)
         users = _recipients(event, size, limits)
         payload = _payload(event, limits)
@@ -146,6 +148,19 @@ def _check_send_at(event: CloudEvent, record: Record) -> None:
     send_at = milliseconds(event.data.send_at)
     if send_at is not None and send_at > record.accepted_at + MOST_AHEAD_MS:
         raise _Refusal("$.data.send_at", "more than 366 days ahead")
+
+
+def _check_keys(event: CloudEvent) -> None:
+    for name in ("dedupe_key", "collapse_key", "aggregation_key"):
+        key: str | None = getattr(event.data, name)
+        fault = None if key is None else why_no_key(key)
+        if fault is not None:
+            raise _Refusal(f"$.data.{name}", fault)
+
+
+def why_no_key(key: str) -> str | None:
+    """What is wrong with a key that events share: 1 to 512 bytes of UTF-8; None when it is one."""
+    return None if 1 <= len(key.encode()) <= _KEY_BYTES else f"a key has 1 to {_KEY_BYTES} bytes"
 
 
 def lowest(*lanes: Lane | None) -> Lane:

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from notify_streams.domain import ids
-from notify_streams.domain.accept import why_no_user_id
+from notify_streams.domain.accept import why_no_key, why_no_user_id
 from notify_streams.gateway import bodies, problems
 from notify_streams.gateway.auth import Auth
 from notify_streams.gateway.commands import by, new_command_id
@@ -25,6 +25,7 @@ from notify_streams.streaming import topics
 from schemas.codec import encode
 from schemas.commands import CancelV1, FieldError
 from schemas.decisions import DecisionV1
+from schemas.events import Key as SharedKey
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
 _STATUS = "/v1/notifications/{notification_id}"
@@ -40,7 +41,7 @@ class CancelCollapsed(msgspec.Struct, frozen=True, kw_only=True):
     """The newest notification of a user under a collapse key of one's own."""
 
     source: Text
-    collapse_key: Text
+    collapse_key: SharedKey
     user_id: str
 
 
@@ -111,9 +112,9 @@ class Cancels:
         """202 once the command is on the log, whether or not there is such a notification."""
         key = self._counted(request)
         body = await bodies.read(request, CancelCollapsed)
-        fault = why_no_user_id(body.user_id)
-        if fault is not None:
-            raise invalid("invalid_body", fault, "/user_id")
+        for at, fault in (("/user_id", why_no_user_id(body.user_id)), ("/collapse_key", why_no_key(body.collapse_key))):
+            if fault is not None:
+                raise invalid("invalid_body", fault, at)
         if not key.may_name(body.source):
             raise Problem(403, "source_not_allowed", "this key may not cancel notifications of that source")
         command = CancelV1(command_id=new_command_id(), by=by(key), source=body.source, collapse_key=body.collapse_key)

@@ -135,6 +135,8 @@ async def test_by_collapse_key_it_is_the_newest_of_an_own_source(bench: Bench) -
         ({"source": None}, "/source"),
         ({"collapse_key": ""}, "/collapse_key"),
         ({"collapse_key": msgspec.UNSET}, "/collapse_key"),
+        ({"collapse_key": "x" * 513}, "/collapse_key"),
+        ({"collapse_key": "é" * 257}, "/collapse_key"),
         ({"user_id": ""}, "/user_id"),
         ({"user_id": 7}, "/user_id"),
         ({"user_id": "x" * 129}, "/user_id"),

@@ -55,6 +55,15 @@ def test_a_notification_carries_all_that_the_event_says() -> None:
     assert (made.content.actor, made.content.object, made.content.address) == (expected.actor, expected.object, None)
 
 
+@pytest.mark.parametrize("name", ["dedupe_key", "collapse_key", "aggregation_key"])
+def test_a_key_of_512_bytes_is_taken_in_both_modes(name: str) -> None:
+    key = "é" * 256
+    [made] = accepted(a_record(an_event(data={name: key})))
+    assert getattr(made, name) == key
+    data = orjson.dumps(an_event(data={name: key})["data"])
+    assert getattr(accepted(binary(data))[0], name) == key
+
+
 def test_without_channels_those_of_the_type_are_decided() -> None:
     [made] = accepted(a_record())
     assert made.channels == CATALOGUE.types["order.confirmed"].channels
@@ -143,6 +152,12 @@ def test_a_byte_order_mark_before_a_good_event_is_ignored() -> None:
         (an_event(data={"channels": []}), "$.data.channels: expected `array` of length >= 1"),
         (an_event(data={"priority": "urgent"}), "$.data.priority: invalid enum value 'urgent'"),
         (an_event(data={"dedupe_key": ""}), "$.data.dedupe_key: expected `str` of length >= 1"),
+        (an_event(data={"collapse_key": ""}), "$.data.collapse_key: expected `str` of length >= 1"),
+        (an_event(data={"aggregation_key": ""}), "$.data.aggregation_key: expected `str` of length >= 1"),
+        (an_event(data={"dedupe_key": "x" * 513}), "$.data.dedupe_key: expected `str` of length <= 512"),
+        (an_event(data={"collapse_key": "é" * 257}), "$.data.collapse_key: a key has 1 to 512 bytes"),
+        (an_event(data={"aggregation_key": "é" * 257}), "$.data.aggregation_key: a key has 1 to 512 bytes"),
+        (an_event(data={"dedupe_key": "é" * 257}), "$.data.dedupe_key: a key has 1 to 512 bytes"),
         (an_event(data={"payload": [1]}), "$.data.payload: expected an object"),
         (an_event(data={"payload": None}), "$.data.payload: expected an object"),
         (an_event(data={"actor": {"name": "Ann"}}), "$.data.actor.id: required"),
