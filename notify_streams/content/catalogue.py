@@ -51,7 +51,7 @@ class FileCatalogues(msgspec.Struct, frozen=True):
             rules.check(written, found)
             return _catalogue(written, found)
         except WrongEntry as error:
-            line = line_of(text, error.path) if error.path else None
+            line = line_of(text, error.path) if error.path else error.line
             where = f"{self.path}, line {line}" if line else str(self.path)
             raise SettingsError(f"{where}: {error}") from error
 
@@ -81,7 +81,7 @@ def _type(name: str, entry: Entry, written: File, found: Sources, sandbox: Sandb
         category=entry.category,
         channels=entry.channels,
         priority=entry.priority,
-        ttl_ms=rules.duration(("types", name, "ttl"), entry.ttl),
+        ttl_ms=rules.ttl(name, entry),
         mandatory=entry.mandatory,
         digestible=entry.digestible,
         aggregate=entry.aggregate,

@@ -10,9 +10,10 @@ from notify_streams.domain.zones import why_no_zone
 from notify_streams.settings import SettingsError, milliseconds
 from schemas.catalogue import Budget, Windows
 
-_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _MOST = 1000
 _LONGEST_WAIT = "7d"
+_SHORTEST_TTL, _LONGEST_TTL = "1s", "366d"
 
 
 def check(written: File, found: Sources) -> None:
@@ -61,6 +62,15 @@ def duration(path: tuple[str, ...], text: str) -> int:
         return milliseconds(text)
     except SettingsError as error:
         raise WrongEntry(path, str(error)) from error
+
+
+def ttl(name: str, entry: Entry) -> int:
+    """Of the type of this name, in milliseconds. Raises WrongEntry."""
+    path = ("types", name, "ttl")
+    lives = duration(path, entry.ttl)
+    if not milliseconds(_SHORTEST_TTL) <= lives <= milliseconds(_LONGEST_TTL):
+        raise WrongEntry(path, f"{entry.ttl} is not between {_SHORTEST_TTL} and {_LONGEST_TTL}")
+    return lives
 
 
 def _wait(key: str, text: str) -> int:

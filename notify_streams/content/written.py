@@ -12,16 +12,20 @@ from schemas.catalogue import Budget, Category
 from schemas.words import Channel, Lane
 
 _AT = re.compile(r"(?P<reason>.*) - at `\$(?:\.(?P<key>\w+))?.*`")
+_TOML_AT = re.compile(r"(?P<reason>.*) \((?:at line (?P<line>[0-9]+), column [0-9]+|at end of document)\)", re.DOTALL)
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 _Table = tuple[tuple[str, ...], Mapping[str, Any], type[msgspec.Struct]]
 
 
 class WrongEntry(Exception):
-    """Something in the catalogue that cannot hold; `path` leads to it through tables and keys, and is in the text."""
+    """Something in the catalogue that cannot hold; `path` leads to it through tables and keys, and is in the text.
 
-    def __init__(self, path: tuple[str, ...], reason: str, *, text: str = "") -> None:
+    Where there is no path, `line` may say where it is.
+    """
+
+    def __init__(self, path: tuple[str, ...], reason: str, *, text: str = "", line: int | None = None) -> None:
         super().__init__(text or (f"{'.'.join(path)}: {reason}" if path else reason))
-        self.path = path
+        self.path, self.line = path, line
 
 
 class Entry(msgspec.Struct, kw_only=True):
@@ -94,8 +98,10 @@ def parsed(text: str) -> File:
     try:
         plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        reason = str(error).replace("end of document", f"end of document, line {len(text.splitlines())}")
-        raise WrongEntry((), reason) from error
+        found = _TOML_AT.fullmatch(str(error))
+        if found is None:
+            raise WrongEntry((), str(error)) from error
+        raise WrongEntry((), found["reason"], line=int(found["line"] or len(text.splitlines()))) from error
     tables = [*_tables(plain)]
     _check_names(plain, File, ())
     for path, table, shape in tables:

@@ -23,8 +23,14 @@ from tests.rendering import CATALOGUE, Folder
         ('[types.x]\ncategory = "nowhere"\nchannels = ["email"]', r"there is no \[categories\.nowhere\]"),
         ('[types.x]\ncategory = "orders"\nchannels = []', "at least one"),
         ('[types.x]\ncategory = "orders"\nchannels = ["email"]\nmandatory = true', "mandatory or none"),
-        ("= 1", r"catalogue\.toml: .*at line 7"),
-        ("templates = [", "end of document, line 7"),
+        ('ttl = "0s"', r"line 7: types\.order\.confirmed\.ttl: 0s is not between 1s and 366d"),
+        ('ttl = "999ms"', r"line 7: types\.order\.confirmed\.ttl: 999ms is not between 1s and 366d"),
+        ('ttl = "367d"', r"line 7: types\.order\.confirmed\.ttl: 367d is not between 1s and 366d"),
+        ("= 1", r"catalogue\.toml, line 7: Invalid statement$"),
+        ("templates = [", r"catalogue\.toml, line 7: Invalid value$"),
+        ('ttl = "1h"\nttl = "2h"', r"catalogue\.toml, line 8: Cannot overwrite a value$"),
+        ('ttl = "1h"\nttl = "2h"\npriority = "low"', r"catalogue\.toml, line 8: Cannot overwrite a value$"),
+        ("[budget]\nday = 3\n[budget]\nhour = 1", r"catalogue\.toml, line 9: Cannot declare \('budget',\) twice$"),
         ('[types.x]\nchannels = ["fax"]\ncategory = "orders"', r"line 8: types\.x\.channels: Invalid enum value 'fax'"),
         ("[types.x]", r"line 7: types\.x: Object missing required field `category`"),
         (
@@ -65,6 +71,11 @@ def test_a_mistake_is_named_with_file_and_entry(tmp_path: Path, change: str, com
     with pytest.raises(SettingsError, match=complaint) as raised:
         folder.load()
     assert str(folder.path) in str(raised.value)
+
+
+@pytest.mark.parametrize(("ttl", "ms"), [("1s", 1000), ("366d", 366 * 86_400_000)])
+def test_a_type_lives_from_a_second_to_a_leap_year(tmp_path: Path, ttl: str, ms: int) -> None:
+    assert Folder(tmp_path, CATALOGUE + f'ttl = "{ttl}"\n').load().types["order.confirmed"].ttl_ms == ms
 
 
 def test_required_are_the_variables_used_without_condition_or_default(tmp_path: Path) -> None:
