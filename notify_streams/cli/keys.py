@@ -42,8 +42,11 @@ def create(name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ..
         tenant=tenant,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+    new = not path.exists()
     _done(lambda: ring.create(path, key, secret))
-    click.echo(f"{role} key {name} is in {path}, hashed; this is the only time it is shown:", err=True)
+    if new:
+        click.echo(f"{path} is a new file: a gateway knows the key only if its auth.keys_file names it", err=True)
+    click.echo(f"{role} key {name} is in {path} (auth.keys_file), hashed; it is shown this once:", err=True)
     click.echo(secret)
 
 
@@ -72,7 +75,7 @@ def revoke(name: str) -> None:
 
 
 def _path() -> Path:
-    return Path(load().auth.keys_file)
+    return Path(load().auth.keys_file).absolute()
 
 
 def _done(change: Callable[[], None]) -> None:
