@@ -1,6 +1,6 @@
 """What may be asked of a user's profile, and the answer."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -24,7 +24,7 @@ class Preferences(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 class _Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="schema"):
     """Published on `notify.user-commands`, keyed by user id. `if_match` is the version it was made for."""
 
-    command_id: str
+    command_id: Annotated[str, msgspec.Meta(max_length=128)]
     if_match: int | None = None
     by: str = ""
 

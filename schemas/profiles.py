@@ -8,7 +8,8 @@ from schemas.content import Sealed
 from schemas.words import Channel
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^24:00$")]
+# Five characters: for Python a `$` also stands before a last newline.
+TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$", max_length=5)]
 Frequency = Literal["instant", "hourly", "daily"]
 
 
@@ -35,8 +36,8 @@ class QuietHours(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     start: TimeOfDay
     end: TimeOfDay
-    days: tuple[Day, ...] = ()
-    channels: tuple[Channel, ...] = ()
+    days: Annotated[tuple[Day, ...], msgspec.Meta(max_length=7)] = ()
+    channels: Annotated[tuple[Channel, ...], msgspec.Meta(max_length=5)] = ()
 
 
 class Applied(msgspec.Struct, frozen=True, array_like=True):

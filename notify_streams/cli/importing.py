@@ -1,6 +1,7 @@
 """Changes of preferences, one a line: judged, put on the log, and confirmed by the answers to them."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic, perf_counter
 from typing import Any, BinaryIO
@@ -14,7 +15,7 @@ from notify_streams.cli.producing import producer
 from notify_streams.domain import patch
 from notify_streams.domain.accept import why_no_user_id
 from notify_streams.gateway import bodies
-from notify_streams.gateway.preferences import Effective
+from notify_streams.gateway.preferences import ENTRIES, FIELDS
 from notify_streams.gateway.problems import Problem
 from notify_streams.gateway.results import KafkaResults
 from notify_streams.ports import Unavailable
@@ -92,14 +93,31 @@ def _judged(number: int, line: bytes, catalogue: Catalogue, command_id: str) -> 
     if fault is not None:
         return Refused(number, f"/user_id: {fault}")
     try:
-        wanted = bodies.typed(bytes(outer.preferences), Preferences, known=Effective.__struct_fields__)
+        wanted = bodies.typed(bytes(outer.preferences), Preferences, known=FIELDS, entries=ENTRIES)
     except Problem as problem:
         return Refused(number, _in_words(problem.body.errors, "/preferences"))
+    try:
+        json.loads(line, object_pairs_hook=_each_once, parse_int=str)
+    except _Twice as twice:
+        return Refused(number, str(twice))
     command = PatchPreferencesV1(command_id=command_id, if_match=outer.if_match, by=BY, patch=wanted)
     errors = patch.check(command, catalogue)
     if errors:
         return Refused(number, _in_words(errors, "/preferences"))
     return Change(number, outer.user_id, command)
+
+
+class _Twice(Exception):
+    """A key that an object has more than once: which of its values is meant, nobody can tell."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Twice(f"{key[:100]!r} is there twice")
+        found[key] = value
+    return found
 
 
 def _in_words(errors: Iterable[FieldError], above: str = "") -> str:

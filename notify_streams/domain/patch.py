@@ -1,12 +1,12 @@
 """What a user command makes of a profile, or why it does not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 import msgspec
 
-from notify_streams.domain.addresses import PLATFORMS, same_address, why_no_address
-from notify_streams.domain.zones import why_no_locale, why_no_zone
+from notify_streams.domain import checks
+from notify_streams.domain.addresses import same_address
 from schemas.catalogue import Catalogue
 from schemas.commands import (
     CancelV1,
@@ -18,11 +18,10 @@ from schemas.commands import (
     RemoveEndpointV1,
     UserCommand,
 )
-from schemas.profiles import Endpoint, Frequency, ProfileV1, QuietHours
+from schemas.profiles import Endpoint, ProfileV1
 from schemas.words import Channel
 
 BY_USER = "user"
-_MAX_WINDOWS = 32
 _MAX_ENDPOINTS = 32
 
 
@@ -73,91 +72,17 @@ def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> App
 
 
 def check(command: UserCommand, catalogue: Catalogue) -> tuple[FieldError, ...]:
-    """What is wrong with the command whatever the profile; pointers are into the body that the gateway takes."""
+    """What is wrong with the command whatever the profile; pointers are into the body that the gateway takes.
+
+    Few enough, and short enough, for the answer to fit into a record.
+    """
     match command:
         case PatchPreferencesV1():
-            return tuple(_errors_in(command.patch, catalogue))
+            return checks.first_of(checks.errors_in(command.patch, catalogue))
         case PutEndpointV1():
-            return tuple(_errors_in_endpoint(command))
+            return checks.first_of(checks.errors_in_endpoint(command))
         case _:
             return ()
-
-
-def mandatory_categories(catalogue: Catalogue) -> frozenset[str]:
-    """Those that nobody can switch off."""
-    return frozenset(type_.category for type_ in catalogue.types.values() if type_.mandatory)
-
-
-def _errors_in(patch: Preferences, catalogue: Catalogue) -> Iterator[FieldError]:
-    if patch.zone is not msgspec.UNSET and (reason := why_no_zone(patch.zone)):
-        yield FieldError("/zone", reason)
-    if isinstance(patch.locale, str) and (reason := why_no_locale(patch.locale)):
-        yield FieldError("/locale", reason)
-    if isinstance(patch.categories, dict):
-        yield from _errors_in_categories(patch.categories, catalogue)
-    if isinstance(patch.quiet_hours, tuple):
-        yield from _errors_in_quiet_hours(patch.quiet_hours)
-    if isinstance(patch.digest, dict):
-        yield from _errors_in_digest(patch.digest, catalogue)
-    if patch.digest_at == "24:00":
-        yield FieldError("/digest_at", "24:00 is an end, not a time of day")
-
-
-def _errors_in_categories(
-    categories: Mapping[str, Mapping[Channel, bool | None] | None], catalogue: Catalogue
-) -> Iterator[FieldError]:
-    mandatory = mandatory_categories(catalogue)
-    for category, switches in categories.items():
-        if switches is None:
-            continue
-        if category not in catalogue.categories:
-            yield FieldError(pointer("categories", category), "the catalogue has no such category")
-        elif category in mandatory:
-            for channel, on in switches.items():
-                if on is False:
-                    detail = f"category {category} is mandatory and cannot be switched off"
-                    yield FieldError(pointer("categories", category, channel), detail)
-
-
-def _errors_in_quiet_hours(windows: tuple[QuietHours, ...]) -> Iterator[FieldError]:
-    if len(windows) > _MAX_WINDOWS:
-        yield FieldError("/quiet_hours", f"at most {_MAX_WINDOWS} windows")
-    for at, window in enumerate(windows):
-        if window.start == window.end:
-            yield FieldError(f"/quiet_hours/{at}/end", "start and end are equal; a whole day is 00:00 to 24:00")
-        elif window.start == "24:00":
-            yield FieldError(f"/quiet_hours/{at}/start", "24:00 is an end; a start at midnight is 00:00")
-
-
-def _errors_in_digest(
-    digest: Mapping[Channel, Mapping[str, Frequency | None] | None], catalogue: Catalogue
-) -> Iterator[FieldError]:
-    mandatory = mandatory_categories(catalogue)
-    for channel, categories in digest.items():
-        for category, frequency in (categories or {}).items():
-            if frequency is None:
-                continue
-            if category not in catalogue.categories:
-                yield FieldError(pointer("digest", channel, category), "the catalogue has no such category")
-            elif category in mandatory and frequency != "instant":
-                detail = f"category {category} is mandatory and comes at once"
-                yield FieldError(pointer("digest", channel, category), detail)
-
-
-def _errors_in_endpoint(command: PutEndpointV1) -> Iterator[FieldError]:
-    reason = why_no_address(command.channel, command.content.address)
-    if reason:
-        yield FieldError("/address", reason)
-    if command.channel == "push":
-        if command.platform not in PLATFORMS:
-            yield FieldError("/platform", f"required for push: one of {', '.join(PLATFORMS)}")
-    elif command.platform is not None:
-        yield FieldError("/platform", "only push has platforms")
-
-
-def pointer(*steps: str) -> str:
-    """A JSON pointer (RFC 6901)."""
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 def _patched(profile: ProfileV1, patch: Preferences) -> ProfileV1:

@@ -1,12 +1,12 @@
 """GET, PUT, DELETE of a user's endpoints: mailboxes, numbers, devices, URLs."""
 
-import re
 from dataclasses import dataclass
 from typing import cast
 
 import msgspec
 from aiohttp import web
 
+from notify_streams.domain.addresses import why_no_endpoint_id
 from notify_streams.gateway import bodies, problems
 from notify_streams.gateway.auth import Auth, User
 from notify_streams.gateway.commands import Commands, by, etag, if_match, new_command_id
@@ -18,8 +18,6 @@ from schemas.codec import encode
 from schemas.commands import FieldError, PutEndpointV1, RemoveEndpointV1, UserCommand
 from schemas.profiles import Address, Endpoint
 from schemas.words import CHANNELS, Channel
-
-_ENDPOINT_ID = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}")
 
 
 class PutEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,9 +137,9 @@ def _named(request: web.Request) -> tuple[Channel, str]:
     if channel not in CHANNELS or channel == "inapp":
         detail = f"one of {', '.join(c for c in CHANNELS if c != 'inapp')}"
         raise Problem(400, "unknown_channel", f"channel: {detail}", errors=(FieldError("/channel", detail),))
-    if not _ENDPOINT_ID.fullmatch(endpoint_id):
-        detail = "1 to 128 letters, digits and . _ ~ : @ + -"
-        raise Problem(400, "invalid_endpoint_id", detail, errors=(FieldError("/endpoint_id", detail),))
+    fault = why_no_endpoint_id(endpoint_id)
+    if fault is not None:
+        raise Problem(400, "invalid_endpoint_id", fault, errors=(FieldError("/endpoint_id", fault),))
     return cast(Channel, channel), endpoint_id
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from notify_streams.domain.patch import pointer
+from notify_streams.domain.checks import pointer
 
 _AT = re.compile(r"^(?P<reason>.*) - at (?P<key>`key` in )?`(?P<path>[^`]*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
-_TIME = re.compile(r"Expected `str` matching regex .*24:00")
+_TIME = re.compile(r"Expected `str` (matching regex .*24:00|of length <= 5$)")  # nothing else has five characters
+_MOST_WORDS = 200
 _MOST_KEYS = 64  # of a map are tried; beyond that the pointer has an asterisk
 
 Step = str | int
@@ -38,7 +39,8 @@ def why_not(plain: Any, type_: Any, words: str) -> tuple[str, str]:
 def _told(reason: str) -> str:
     if _TIME.match(reason):
         return "a time of day is HH:MM"
-    return reason[:1].lower() + reason[1:]
+    told = reason if len(reason) <= _MOST_WORDS else reason[:_MOST_WORDS] + "…"  # it repeats what was sent
+    return told[:1].lower() + told[1:]
 
 
 def _found(plain: Any, type_: Any, words: str, places: Sequence[Step | None]) -> list[Step]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import web
 
-from notify_streams.domain.patch import mandatory_categories
+from notify_streams.domain.checks import channels_of, mandatory_categories
 from notify_streams.gateway import bodies
 from notify_streams.gateway.auth import Auth
 from notify_streams.gateway.commands import Commands, by, etag, if_match, new_command_id
@@ -31,6 +31,10 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
     quiet_hours: tuple[QuietHours, ...]
     digest: dict[Channel, dict[str, Frequency]]
     digest_at: str | None
+
+
+FIELDS = Effective.__struct_fields__  # what is shown may be sent back
+ENTRIES = {"quiet_hours": QuietHours.__struct_fields__}
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -84,7 +88,7 @@ class PreferencesApi:
     async def patch(self, request: web.Request) -> web.Response:
         """200 once it governs what is accepted later."""
         user_id, caller = self.auth.about(request)
-        patch = await bodies.read(request, Preferences, known=Effective.__struct_fields__)
+        patch = await bodies.read(request, Preferences, known=FIELDS, entries=ENTRIES)
         command = PatchPreferencesV1(
             command_id=new_command_id(), if_match=if_match(request), by=by(caller), patch=patch
         )
@@ -99,16 +103,13 @@ class PreferencesApi:
 
 
 def effective(profile: ProfileV1, catalogue: Catalogue) -> Effective:
-    """Cells as they are switched, one by one: what is off anywhere is off."""
-    mandatory = mandatory_categories(catalogue)
-    offered: dict[str, set[Channel]] = {name: set() for name in catalogue.categories}
-    for type_ in catalogue.types.values():
-        offered.setdefault(type_.category, set()).update(type_.channels)
-    cells = {
-        name: {c: True for c in catalogue.channels if c in channels}
-        | ({} if name in mandatory else profile.categories.get(name, {}))
-        for name, channels in offered.items()
-    }
+    """Cells as they are switched, one by one: what is off anywhere is off. No cell that nothing is sent by."""
+    mandatory, offered = mandatory_categories(catalogue), channels_of(catalogue.types.values())
+    cells: dict[str, dict[Channel, bool]] = {}
+    for name in catalogue.categories:
+        chosen = {} if name in mandatory else profile.categories.get(name, {})
+        cells[name] = {c: True for c in catalogue.channels if c in offered[name]}
+        cells[name] |= {c: on for c, on in chosen.items() if c in offered[name]}
     return Effective(
         version=profile.version,
         locale=profile.locale,

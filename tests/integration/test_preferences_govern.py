@@ -14,7 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from notify_streams import bootstrap
-from notify_streams.domain.patch import mandatory_categories
+from notify_streams.domain.checks import mandatory_categories
 from notify_streams.local.engines import LocalEngines
 from notify_streams.local.programs import NOTIFY
 from schemas.words import Channel

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.profiles import ProfileV1
 from tests.facts import a_decision
-from tests.wire.gateway_parts import CATALOGUE, Bench, a_bench, an_event, an_item
+from tests.wire.gateway_parts import Bench, a_bench, an_event, an_item
 
 KNOWN = "3f2b0a52-8f1e-5a0e-9d5f-1a2b3c4d5e6f"
 
@@ -119,7 +119,7 @@ async def test_a_change_is_shown_by_the_next_read_and_by_the_etag(bench: Bench) 
 async def test_every_cell_reads_back_as_written(bench: Bench) -> None:
     """PRF-09, PRF-02."""
     ann, path = bench.user("ann"), "/v1/users/ann/preferences"
-    cells = [(name, c) for name in CATALOGUE.categories if name != "security" for c in ("inapp", "email", "push")]
+    cells = [("orders", "inapp"), ("orders", "email"), ("marketing", "email")]
     for at, (category, channel) in enumerate(cells, 1):
         status, _ = await bench.json("PATCH", path, json={"categories": {category: {channel: False}}}, headers=ann)
         assert status == 200
@@ -155,6 +155,17 @@ async def test_a_mandatory_category_stays_on_and_the_answer_names_it(bench: Benc
         ({"quiet_hours": [{"start": "08:00"}]}, 422, "/quiet_hours/0/end"),
         ({"quiet_hours": [{"start": "08:00", "end": "09:00", "days": ["mum"]}]}, 422, "/quiet_hours/0/days/0"),
         ({"quiet_hours": [{"start": "08:00", "end": "09:00", "channels": ["fax"]}]}, 422, "/quiet_hours/0/channels/0"),
+        ({"quiet_hours": [{"start": "08:00", "end": "09:00", "dayz": ["mon"]}]}, 422, "/quiet_hours/0/dayz"),
+        ({"quiet_hours": [{"start": "08:00", "end": "09:00", "days": ["mon"] * 8}]}, 422, "/quiet_hours/0/days"),
+        (
+            {"quiet_hours": [{"start": "08:00", "end": "09:00", "channels": ["inapp"]}]},
+            422,
+            "/quiet_hours/0/channels/0",
+        ),
+        ({"quiet_hours": [{"start": "0٨:00", "end": "09:00"}]}, 422, "/quiet_hours/0/start"),
+        ({"categories": {"marketing": {"push": True}}}, 422, "/categories/marketing/push"),
+        ({"digest": {"inapp": {"marketing": "daily"}}}, 422, "/digest/inapp/marketing"),
+        ({"digest_at": "08:00\n"}, 422, "/digest_at"),
         ({"digest_at": "25:00"}, 422, "/digest_at"),
         ({"digest_at": "24:00"}, 422, "/digest_at"),
         ({"digest_at": 8}, 422, "/digest_at"),
@@ -172,6 +183,17 @@ async def test_preferences_that_nobody_can_have_are_refused(bench: Bench, body: 
     got, problem = await bench.json("PATCH", path, json=body, headers=bench.user("ann"))
     assert (got, pointers(problem)) == (status, [pointer])
     assert bench.orchestrator.published == []
+
+
+async def test_a_problem_repeats_little_of_what_was_sent(bench: Bench) -> None:
+    body = {"quiet_hours": [{"start": "08:00", "end": "09:00", "days": ["x" * 10_000]}]}
+    status, problem = await bench.json("PATCH", "/v1/users/ann/preferences", json=body, headers=bench.user("ann"))
+    assert (status, pointers(problem)) == (422, ["/quiet_hours/0/days/0"])
+    assert len(problem["detail"]) < 250
+    wrong = {"categories": {"x" * 100 + str(n): {"email": True} for n in range(1000)}}
+    _, problem = await bench.json("PATCH", "/v1/users/ann/preferences", json=wrong, headers=bench.user("ann"))
+    assert problem["errors"][-1] == {"pointer": "", "detail": "980 more"}
+    assert len(problem["errors"]) == 21
 
 
 async def test_a_bad_zone_is_named_and_leaves_the_good_one(bench: Bench) -> None:
@@ -247,7 +269,10 @@ async def test_a_users_endpoint_is_unverified_and_a_services_is_what_it_says(ben
         ("push/phone", {"address": "t" * 64}, "/platform"),
         ("inapp/x", {"address": "x"}, "/channel"),
         ("fax/x", {"address": "x"}, "/channel"),
-        ("email/a%20b", {"address": "ann@example.com"}, "/endpoint_id"),
+        ("email/a%2Fb", {"address": "ann@example.com"}, "/endpoint_id"),
+        ("email/a%0Ab", {"address": "ann@example.com"}, "/endpoint_id"),
+        ("email/" + "x" * 129, {"address": "ann@example.com"}, "/endpoint_id"),
+        ("push/phone", {"address": "t" * 4097, "platform": "ios"}, "/address"),
     ],
 )
 async def test_an_endpoint_that_cannot_be_is_refused(bench: Bench, path: str, body: Any, pointer: str) -> None:

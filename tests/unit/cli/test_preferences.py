@@ -55,6 +55,17 @@ def test_a_line_is_a_user_and_the_body_of_a_patch() -> None:
         (b'{"user_id":"ann","preferences":{"digest_at":"25:00"}}', "/preferences/digest_at"),
         (b'{"user_id":"ann","preferences":{"channel":{"email":false}}}', "/preferences/channel"),
         (b'{"user_id":"ann","preferences":{"channels":{"fax":false}}}', "/preferences/channels/fax"),
+        (
+            b'{"user_id":"ann","preferences":{"quiet_hours":[{"start":"22:00","end":"07:00","dayz":["mon"]}]}}',
+            "/preferences/quiet_hours/0/dayz: unknown field; did you mean days?",
+        ),
+        (b'{"user_id":"ann","user_id":"ben","preferences":{}}', "'user_id' is there twice"),
+        (b'{"user_id":"ann","preferences":{"channels":{"email":true,"email":false}}}', "'email' is there twice"),
+        (b'{"user_id":"ann","preferences":{"quiet_hours":[7]}}', "/preferences/quiet_hours/0"),
+        (
+            b'{"user_id":"ann","preferences":{"categories":{"orders":{"push":true}}}}',
+            "/preferences/categories/orders/push",
+        ),
         (b'{"user_id":"ann","preferences":{"categories":{"x":{"email":false}}}}', "/preferences/categories/x"),
         (
             b'{"user_id":"ann","preferences":{"categories":{"security":{"email":false}}}}',
@@ -68,7 +79,7 @@ def test_a_bad_line_is_named_with_its_field_and_holds_nothing_up(line: bytes, fi
     before, bad, after = lines(GOOD, line, GOOD)
     assert isinstance(bad, Refused)
     assert bad.number == 2
-    assert bad.words.startswith(f"{field}: " if field else "")
+    assert bad.words.startswith(field)
     assert isinstance(before, Change)
     assert isinstance(after, Change)
 

@@ -67,6 +67,11 @@ def test_off_anywhere_is_off(channel_on: bool, category_on: bool) -> None:
     assert (reached(profile)["email"] is None) is (channel_on and category_on)
 
 
+def test_a_switch_for_what_is_no_longer_sent_by_that_channel_is_not_shown() -> None:
+    profile = ProfileV1(categories={"club": {"sms": False, "push": False}, "gone": {"email": False}})
+    assert effective(profile, BARE).categories == {"club": {"inapp": True, "email": True, "push": False}}
+
+
 def test_what_a_catalogue_made_mandatory_later_is_shown_on_and_is_sent() -> None:
     """PRF-06."""
     profile = patched(ProfileV1(), categories={"club": {"email": False}})
