@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.commands import BATCH
 from notify_streams.domain.commands import carry_out, reset
 from schemas.commands import CancelV1, CommandResultV1, EraseUserV1, PatchPreferencesV1, Preferences, UserCommand
 from schemas.profiles import NOBODY, ProfileV1
@@ -67,6 +68,20 @@ def test_the_same_offset_of_another_generation_is_another_command() -> None:
 
 def test_a_cancel_is_refused_by_this_version() -> None:
     assert carried(a_profile(), CancelV1(command_id="c"))[1].status == "invalid"
+
+
+def test_each_command_of_the_largest_batch_finds_its_own_answer_when_all_come_again() -> None:
+    """A worker killed between a batch's profiles and its answers meets the whole batch again."""
+    commands: list[UserCommand] = [a_patch(if_match=3), *(a_patch("fr" if n % 2 else "de") for n in range(BATCH - 1))]
+    profile, answers = a_profile(version=7), []
+    for offset, command in enumerate(commands):
+        profile, result = carried(profile, command, offset=offset)
+        answers.append((result.command_id, result.status, result.version))
+    for offset, command in enumerate(commands):
+        again, result = carried(profile, command, offset=offset)
+        assert again is profile
+        assert (result.command_id, result.status, result.version) == answers[offset]
+    assert answers[0][1] == "conflict"
 
 
 @given(st.integers(33, 80))
