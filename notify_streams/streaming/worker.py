@@ -104,7 +104,7 @@ def mark_tables(app: App) -> None:
     """After the app has stopped: the next process may go on with its tables, if their changelogs have every row."""
     store.close(app.tables.values())
     if app.unsettled:
-        log.warning("tables.unsettled batches=%d: the next start restores them", app.unsettled)
+        log.warning("tables.unsettled count=%d: the next start restores them", app.unsettled)
     else:
         trust.end(app.conf.datadir)
 
