@@ -34,7 +34,7 @@ from tables.by_event import StoreFailed
 from tables.profiles import Profiles
 from tables.user_state import UserStates
 
-BATCH = 500
+BATCH: dict[Lane, int] = {"high": 500, "normal": 500, "low": 200}  # HIGH waits for what LOW is at
 _ANNOUNCED_MS = 24 * 3600 * 1000
 ROLE = "orchestrator"
 Ended = tuple[int, bytes, bytes, int]  # of a window: partition, user, key and number
@@ -178,7 +178,7 @@ def register(orchestrator: Orchestrator, *, lane: Lane) -> AgentT[bytes]:
 
     @app.agent(topic(app, topics.notifications(lane)), name=f"{ROLE}.{lane}")
     async def orchestrate(stream: StreamT[bytes]) -> None:
-        async for events in batches(stream, BATCH, GATHER_S[lane]):
+        async for events in batches(stream, BATCH[lane], GATHER_S[lane]):
             ended: list[Ended] = []
             with seconds.time():
                 async with pipeline.settled(events) as outgoing:

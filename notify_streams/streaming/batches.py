@@ -1,5 +1,6 @@
 """An agent's input as batches: whatever has arrived, at once, up to a limit."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ async def batches(stream: StreamT[bytes], limit: int, gather_s: float = 0.0) -> 
             raise
         if not batch.held:
             batch.done()
+        await asyncio.sleep(0)  # a backlog gives no other reason to wait: HIGH would stand behind several LOW batches
 
 
 def put_back(batch: object) -> None:
