@@ -45,7 +45,7 @@ def verify(decision: DecisionV1, catalogues: Mapping[str, bytes], *, tzdata: str
     except _Unknown as error:
         return Check(decision=decision, result="cannot", problem=str(error), otherwise=otherwise)
     except KeyError as error:
-        problem = f"{error.args[0]!r} is neither a type of its catalogue nor a zone of the time zone rules at hand"
+        problem = f"{error.args[0]!r} is no type of its catalogue"
         return Check(decision=decision, result="cannot", problem=problem, otherwise=otherwise)
     same = encode(again) == encode(decision.verdicts)
     return Check(decision=decision, result="verified" if same else "differs", again=again, otherwise=otherwise)

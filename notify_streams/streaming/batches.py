@@ -31,7 +31,7 @@ async def batches(stream: StreamT[bytes], limit: int, gather_s: float = 0.0) -> 
             raise
         if not batch.held:
             batch.done()
-        await asyncio.sleep(0)  # a backlog gives no other reason to wait: HIGH would stand behind several LOW batches
+        await asyncio.sleep(0)  # a backlog gives no other reason to wait: HIGH would stand behind LOW batches
 
 
 def put_back(batch: object) -> None:

@@ -1,7 +1,5 @@
 """Items in, windows ended, digests out; and what a repeat in the middle of it leaves."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -9,99 +7,35 @@ from agents.orchestrate import Orchestrator
 from notify_streams.domain.dedup import print_of
 from notify_streams.domain.send_back import send_back
 from notify_streams.domain.windows import key_of, timer_of
-from notify_streams.streaming.deadletters import DeadLetters
-from schemas.catalogue import Budget, Windows
 from schemas.codec import encode
-from schemas.content import Actor, Content
-from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, decode_decision
-from schemas.deliveries import DeliveryV1, decode_delivery
-from schemas.notifications import FlushV1, NotificationV1, decode_notification, decode_notification_or_flush
+from schemas.decisions import Collect, Deliver, Suppress
+from schemas.notifications import decode_notification
 from schemas.outcomes import OutcomeV1, decode_outcome
-from schemas.profiles import ProfileV1, QuietHours
+from schemas.profiles import QuietHours
 from schemas.timers import PutTimerV1, decode_operation
 from schemas.user_state import Stopped
 from schemas.words import Reason
-from tables.profiles import Profiles
-from tables.user_state import UserStates
-from tests.builders import DAY, HOUR, MINUTE, NOW, a_catalogue, a_notification, a_profile, a_type, an_endpoint, an_id
-from tests.fakes import Clock, Recording, Table, an_app, arrived
-
-CATALOGUE = msgspec.structs.replace(
-    a_catalogue(
-        channels=("inapp", "email"),
-        social_like=a_type(category="social", digestible=True, aggregate=True),
-        order_shipped=a_type(),
-    ),
-    budget=Budget(hour=3),
-    windows=Windows(wait_ms=5 * MINUTE, max_wait_ms=HOUR, max_size=4, shown=2),
+from tests.builders import DAY, HOUR, MINUTE, NOW, a_profile, a_type, an_endpoint
+from tests.fakes import Clock, Recording, Table, arrived
+from tests.one_orchestrator import (
+    CATALOGUE,
+    HOURLY,
+    a_like,
+    an_orchestrator,
+    decisions,
+    decode_flush,
+    end,
+    mails,
+    set_profile,
+    take,
+    timer_in,
+    timers_in,
 )
-HOURLY: dict[str, Any] = {"digest": {"email": {"social": "hourly"}}}
 
 
 @pytest.fixture
 def role(state_table: Table, profile_table: Table, clock: Clock) -> Orchestrator:
-    states, profiles = UserStates(state_table, "notify."), Profiles(profile_table, "notify.")
-    made = Orchestrator(an_app(), states, profiles, CATALOGUE, DeadLetters("o", 20), tzdata="2026.6", clock=clock)
-    profiles.store(0, b"ann", a_profile(**HOURLY), Recording())
-    return made
-
-
-def a_like(by: str = "bob", **changes: Any) -> NotificationV1:
-    plain = a_notification(
-        notification_id=an_id(),
-        type="social.like",
-        expires_at=NOW + DAY,
-        origin=f"events/0/{an_id()}",
-        content=Content(payload=msgspec.Raw(b"{}"), actor=Actor(by, by.title())),
-    )
-    return msgspec.structs.replace(plain, **changes)
-
-
-def take(role: Orchestrator, notification: NotificationV1) -> Recording:
-    outgoing = Recording()
-    assert role.take(arrived(encode(notification)), outgoing) is None
-    return outgoing
-
-
-def timers_in(outgoing: Recording) -> dict[str, PutTimerV1]:
-    """By what they are for: decide, flush, over."""
-    put = [operation for operation in map(decode_operation, outgoing.of("timers")) if isinstance(operation, PutTimerV1)]
-    return {operation.timer_id.partition("/")[0]: operation for operation in put}
-
-
-def timer_in(outgoing: Recording) -> PutTimerV1:
-    """The one that brings back what waits."""
-    put = timers_in(outgoing)
-    put.pop("over", None)
-    [operation] = put.values()
-    return operation
-
-
-def decode_flush(timer: PutTimerV1) -> FlushV1:
-    flush = decode_notification_or_flush(timer.payload)
-    assert isinstance(flush, FlushV1)
-    return flush
-
-
-def end(role: Orchestrator, timer: PutTimerV1, clock: Clock, now: int | None = None) -> Recording:
-    """Its timer brings the flush back."""
-    clock.now = timer.due_at if now is None else now
-    outgoing = Recording()
-    role.take(arrived(bytes(timer.payload)), outgoing)
-    return outgoing
-
-
-def mails(outgoing: Recording) -> list[DeliveryV1]:
-    return [decode_delivery(value) for value in outgoing.of("deliveries.email.normal")]
-
-
-def decisions(outgoing: Recording) -> list[DecisionV1]:
-    read = [decode_decision(value) for value in outgoing.of("decisions")]
-    return [decision for decision in read if isinstance(decision, DecisionV1)]
-
-
-def set_profile(role: Orchestrator, **changes: Any) -> None:
-    role.profiles.store(0, b"ann", a_profile(version=8, **changes), Recording())
+    return an_orchestrator(state_table, profile_table, clock)
 
 
 def test_three_events_within_a_second_are_one_mail_in_their_order(role: Orchestrator, clock: Clock) -> None:
@@ -304,110 +238,3 @@ def test_a_mail_whose_mailbox_was_replaced_goes_to_the_new_one(role: Orchestrato
     role.profiles.store(0, b"ann", moved, Recording())
     [again] = mails(take(role, send_back(mail)))
     assert (again.endpoint_id, again.attempt) == ("work", 1)
-
-
-def test_likes_of_one_post_go_as_one_with_distinct_actors(role: Orchestrator, clock: Clock) -> None:
-    set_profile(role)
-    likes = [a_like(f"u{n % 3}", accepted_at=NOW + n, aggregation_key="post:9") for n in range(4)]
-    first = take(role, likes[0])
-    [decided] = decisions(first)
-    assert decided.verdicts[1] == Collect(
-        channel="email", window="group/social.like/post:9", until=NOW + 5 * MINUTE, reason=Reason.AGGREGATED
-    )
-    for like in likes[1:3]:
-        clock.now += MINUTE
-        take(role, like)
-    put_off = end(role, timer_in(first), clock)
-    assert mails(put_off) == []
-    [mail] = mails(end(role, timer_in(put_off), clock))
-    assert mail.content is not None
-    assert mail.content.group is not None
-    assert [a.id for a in mail.content.group.actors] == ["u2", "u1", "u0"]
-    assert mail.content.group.lines == ()
-
-
-def test_what_the_budget_refuses_goes_to_a_digest_or_nowhere(role: Orchestrator, clock: Clock) -> None:
-    """Charged once per notification with a noisy channel; an hour later there is room again."""
-    set_profile(role)
-    for _ in range(3):
-        assert len(mails(take(role, a_like(type="order.shipped")))) == 1
-    [over] = decisions(take(role, a_like(type="order.shipped")))
-    assert over.verdicts[1] == Suppress(channel="email", reason=Reason.BUDGET_SPENT)
-    assert isinstance(over.verdicts[0], Deliver)
-    [over] = decisions(take(role, a_like()))
-    assert isinstance(over.verdicts[1], Collect)
-    assert over.verdicts[1].reason is Reason.BUDGET_SPENT
-    clock.now += HOUR
-    assert len(mails(take(role, a_like(type="order.shipped", expires_at=NOW + DAY)))) == 1
-
-
-def test_an_aggregation_costs_the_budget_once_and_what_it_refuses_goes_to_the_digest(
-    role: Orchestrator, clock: Clock
-) -> None:
-    """Forty aggregation keys were forty mails at a limit of ten."""
-    set_profile(role)
-    likes = [a_like(aggregation_key=f"post:{n // 2}") for n in range(12)]
-    put = [timers_in(take(role, like)).get("flush") for like in likes]
-    ended = [end(role, timer, clock) for timer in put if timer is not None]
-    assert sum(len(mails(outgoing)) for outgoing in ended) == 3
-    refused = [d for outgoing in ended for d in decisions(outgoing) if not d.notification.members]
-    assert {v.reason for d in refused for v in d.verdicts if isinstance(v, Collect)} == {Reason.BUDGET_SPENT}
-    assert len(refused) == 6
-    digest = next(timers_in(outgoing)["flush"] for outgoing in ended if "flush" in timers_in(outgoing))
-    [mail] = mails(end(role, digest, clock))
-    assert set(mail.members) == {d.notification.notification_id for d in refused}
-
-
-def test_nobody_writes_into_the_aggregations_of_another_source(role: Orchestrator, clock: Clock) -> None:
-    set_profile(role)
-    honest, evil = a_like(aggregation_key="post:1"), a_like(aggregation_key="post:1", source="/evil")
-    timers = [timer_in(take(role, like)) for like in (honest, evil)]
-    sent = [mail for timer in timers for mail in mails(end(role, timer, clock))]
-    assert [mail.members for mail in sent] == [(honest.notification_id,), (evil.notification_id,)]
-    assert sent[0].delivery_id != sent[1].delivery_id
-
-
-def test_a_record_of_another_user_than_its_key_is_refused(role: Orchestrator) -> None:
-    with pytest.raises(ValueError, match="user_id"):
-        take(role, a_notification(user_id="bob"))
-
-
-def test_a_zone_that_is_no_more_gives_way_to_the_tenants(role: Orchestrator) -> None:
-    set_profile(role, zone="Mars/Olympus", quiet_hours=(QuietHours(start="00:00", end="23:00"),))
-    [decided] = decisions(take(role, a_like()))
-    assert isinstance(decided.verdicts[1], Defer)
-
-
-def test_a_thousand_at_once_on_all_lanes_never_exceed_the_budget(role: Orchestrator) -> None:
-    """They come within one millisecond; each is met twice, as after a crash."""
-    set_profile(role)
-    lanes = ("high", "normal", "low")
-    shipped = [a_like(type="order.shipped", lane=lanes[n % 3]) for n in range(1_000)]
-    sent: set[str] = set()
-    for _ in range(2):
-        for notification in shipped:
-            outgoing = take(role, notification)
-            sent |= {
-                decode_delivery(value).notification_id
-                for lane in lanes
-                for value in outgoing.of(f"deliveries.email.{lane}")
-            }
-    assert sent == {notification.notification_id for notification in shipped[:3]}
-
-
-def test_an_unknown_profile_gets_no_digest(role: Orchestrator) -> None:
-    role.profiles.store(0, b"ann", ProfileV1(), Recording())
-    assert take(role, a_like()).of("timers") == []
-
-
-def test_what_is_delayed_joins_the_digest_only_when_its_delay_is_over(role: Orchestrator, clock: Clock) -> None:
-    """DIG-03: two are delayed to one instant and then gathered; a third is delayed for longer."""
-    set_profile(role)
-    delayed = [a_like(f"u{n}", send_at=NOW + HOUR + n * HOUR // 2 * (n == 2), aggregation_key="p") for n in range(3)]
-    waits = [timer_in(take(role, like)) for like in delayed]
-    assert [t.due_at for t in waits] == [NOW + HOUR, NOW + HOUR, NOW + 2 * HOUR]
-    released = [end(role, timer, clock) for timer in waits[:2]]
-    assert [type(v) for out in released for d in decisions(out) for v in d.verdicts] == [Deliver, Collect] * 2
-    clock.now += 5 * MINUTE
-    [mail] = mails(end(role, timer_in(released[0]), clock, clock.now))
-    assert set(mail.members) == {like.notification_id for like in delayed[:2]}

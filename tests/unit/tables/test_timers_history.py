@@ -91,7 +91,7 @@ class History(RuleBasedStateMachine):
         assert not left or not ranks or max(ranks) <= min(left)
         self.sending.append([(one, due[name].number) for one, name in zip(taken, names, strict=True)])
 
-    @precondition(lambda self: getattr(self, "sending", None))
+    @precondition(lambda self: bool(getattr(self, "sending", None)))
     @rule(data=st.data())
     def released(self, data: st.DataObject) -> None:
         """Forgotten is what still is as it was sent."""
