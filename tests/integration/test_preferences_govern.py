@@ -22,6 +22,7 @@ from tests.chaos.preferences import ROLES, Minds, Plan
 from tests.system.whole import Whole
 
 _READY_S = 60.0
+ANN = f"ann-{uuid4().hex[:8]}"  # whom no other test has met
 
 
 @pytest.fixture
@@ -65,8 +66,9 @@ async def test_every_cell_reads_back_as_written_before_and_after_a_restart(whole
         switches = [([c], {"channels": {c: False}}) for c in defaults["channels"]]
         switches += [([name, c], {"categories": {name: {c: False}}}) for name, c in cells]
         for at, (_, body) in enumerate(switches, 1):
-            assert (await _preferences(http, body))[0] == 200
-            assert _off((await _preferences(http))[1]) == sorted(path for path, _ in switches[:at])
+            answered, shown = await _preferences(http, body), await _preferences(http)
+            assert answered[0] == 200
+            assert _off(shown[1]) == sorted(path for path, _ in switches[:at]), (answered, shown)
         for body in ({"categories": {"security": {"email": False}}}, {"channels": {"fax": False}}):
             assert (await _preferences(http, body))[0] == 422
         before = await _preferences(http)
@@ -96,7 +98,7 @@ async def _restarted(whole: Whole, *names: str) -> None:
 
 
 async def _shown_by_the_shell(whole: Whole) -> Any:
-    command = (*NOTIFY, "preferences", "show", "ann", "--json")
+    command = (*NOTIFY, "preferences", "show", ANN, "--json")
     process = await asyncio.create_subprocess_exec(
         *command, env={**os.environ, **whole.environment}, cwd=whole.directory, stdout=PIPE
     )
@@ -115,7 +117,7 @@ async def _preferences(http: aiohttp.ClientSession, body: dict[str, Any] | None 
     """GET, or PATCH with a body; repeated while it is not confirmed."""
     method = "GET" if body is None else "PATCH"
     while True:
-        async with http.request(method, "/v1/users/ann/preferences", json=body) as response:
+        async with http.request(method, f"/v1/users/{ANN}/preferences", json=body) as response:
             if response.status not in (202, 503):
                 return response.status, json.loads(await response.read())
         await asyncio.sleep(0.2)
