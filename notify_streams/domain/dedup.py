@@ -15,6 +15,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from schemas.words import CHANNELS, Channel
+
 _ROW = struct.Struct(">10s4sHIHHB")
 WIDTH = _ROW.size
 WINDOW_MS = 24 * 3600 * 1000
@@ -67,6 +69,11 @@ def sight(seen: Seen | None, origin: str) -> Sighting:
     if seen is None:
         return Sighting.FRESH
     return Sighting.REPEAT if seen.origin == origin_print(origin) else Sighting.DUPLICATE
+
+
+def verdict_in(seen: Seen, channel: Channel) -> int:
+    """What was decided of a channel: DELIVERED, DEFERRED, COLLECTED, or 0 where it goes nowhere."""
+    return seen.verdicts >> 2 * CHANNELS.index(channel) & 3
 
 
 def remember(row: bytes, print_: bytes, seen: Seen) -> bytes:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 import msgspec
 
 from notify_streams.domain import budget, dedup
-from notify_streams.domain.dedup import COLLECTED, DEFERRED, DELIVERED, Seen, Sighting
+from notify_streams.domain.dedup import COLLECTED, DEFERRED, DELIVERED, Seen, Sighting, verdict_in
 from notify_streams.domain.stopping import UNDER_WAY_MS
 from schemas.decisions import Collect, Defer, Deliver, StateSlice, Verdict
 from schemas.notifications import NotificationV1
@@ -68,7 +68,7 @@ def meet(state: UserState, notification: NotificationV1, profile_version: int, n
     channels = tuple(c for c in notification.channels if c not in apart)
     if anew:
         return Meeting(Sighting.ANEW, channels, now, seen.revision + 1, apart)
-    collected = tuple(c for c in channels if _code_in(seen, c) == COLLECTED)
+    collected = tuple(c for c in channels if verdict_in(seen, c) == COLLECTED)
     return Meeting(sighting, channels, seen.decided_at, seen.revision, apart, collected)
 
 
@@ -237,7 +237,7 @@ def _is_apart(state: UserState, notification: NotificationV1, channel: Channel, 
         return before
     entry = state.pending.get(_key(notification, channel))
     taken = entry is not None and entry.origin != dedup.origin_print(notification.origin)
-    return taken or _code_in(seen, channel) == COLLECTED
+    return taken or verdict_in(seen, channel) == COLLECTED
 
 
 def _holds(entry: Pending, state: UserState, notification: NotificationV1, profile_version: int) -> bool:
@@ -250,10 +250,6 @@ def _is_stopped_since(state: UserState, notification: NotificationV1, decided_at
     """Whether a stop came after a decision at that instant (ms): the same one cannot be made again."""
     stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
     return stopped is not None and stopped.until - UNDER_WAY_MS >= decided_at
-
-
-def _code_in(seen: Seen, channel: Channel) -> int:
-    return seen.verdicts >> 2 * CHANNELS.index(channel) & 3
 
 
 def _code(verdict: Verdict) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from notify_streams.domain.dedup import COLLECTED, find, print_of
+from notify_streams.domain.dedup import COLLECTED, find, print_of, verdict_in
 from schemas.codec import encode
 from schemas.commands import CancelV1
 from schemas.notifications import NotificationV1
@@ -55,15 +55,14 @@ def _replaced(followed: Followed, notification_id: str, now: int) -> Followed:
 
     So whoever replaces all the time does not fill what is kept of one user's stops.
     """
-    more = stop(followed.state, notification_id, Reason.COLLAPSED, now)
-    kept = more.state if _may_still_come(followed.state, notification_id) else followed.state
-    return Followed(kept, (*followed.timers, *more.timers), (*followed.stops, *more.stops))
+    more = _and(followed, notification_id, Reason.COLLAPSED, now)
+    return more if _may_still_come(followed.state, notification_id) else _with(more, followed.state)
 
 
 def _may_still_come(state: UserState, notification_id: str) -> bool:
     """Whether the notification was not met yet, or waits for a timer or in a window."""
     seen = find(state.seen, print_of(notification_id))
-    if seen is None or any(seen.verdicts >> 2 * index & 3 == COLLECTED for index in range(len(CHANNELS))):
+    if seen is None or any(verdict_in(seen, channel) == COLLECTED for channel in CHANNELS):
         return True
     id_ = bytes.fromhex(notification_id.replace("-", ""))
     return any(key.startswith(id_) and not entry.resolved_at for key, entry in state.pending.items())
