@@ -16,7 +16,7 @@ from notify_streams.domain.rendered import TemplateFailed
 from notify_streams.domain.retry import RetryPolicy, next_step
 from notify_streams.domain.send_back import send_back
 from notify_streams.metrics import BYPASSED, DUPLICATES, PROVIDER_SECONDS
-from notify_streams.ports import Claim, DeliveryKeys, Mail, MailProvider, Renderer, Unavailable
+from notify_streams.ports import Claim, DeliveryKeys, Message, Provider, Renderer, Unavailable
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeV1
@@ -29,11 +29,11 @@ BATCH_S, HOLD_S, HOLD_STEP_S = 25.0, 15.0, 0.25  # the last wave may take an att
 
 
 class Job(msgspec.Struct, eq=False):
-    """One delivery of the batch on its way through; `mail` once it is rendered, `repeated` when it had ended before."""
+    """One delivery of the batch on its way; `message` once it is rendered, `repeated` when it had ended before."""
 
     event: EventT[bytes]
     delivery: DeliveryV1
-    mail: Mail | None = None
+    message: Message | None = None
     repeated: bool = False
 
 
@@ -55,7 +55,7 @@ class Sender:
 
     def __init__(
         self,
-        provider: MailProvider,
+        provider: Provider,
         renderer: Renderer,
         keys: DeliveryKeys,
         own_memory: DeliveryKeys,
@@ -169,7 +169,7 @@ class Sender:
         ready: list[Job] = []
         for job in jobs:
             try:
-                rendered, locale = self.renderer.email(job.delivery)
+                rendered, locale = self.renderer.message(job.delivery)
             except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
                 if not isinstance(error, TemplateFailed):
                     log.error("delivery.unrendered delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
@@ -178,7 +178,9 @@ class Sender:
                 results.dead.append((job, failed))
                 continue
             address = "" if job.delivery.content is None else job.delivery.content.address or ""
-            job.mail = Mail(job.delivery.delivery_id, address, rendered, locale)
+            job.message = Message(
+                delivery_id=job.delivery.delivery_id, address=address, rendered=rendered, locale=locale
+            )
             ready.append(job)
         return ready
 
@@ -203,11 +205,11 @@ class Sender:
         await self._own_memory.ended([outcome for _, outcome in ended])
 
     async def _ask(self, job: Job) -> Answer:
-        if job.mail is None:
+        if job.message is None:
             return TryLater("not rendered")
         try:
             with PROVIDER_SECONDS.labels(provider=self.provider.name).time():
-                return await self.provider.send(job.mail)
+                return await self.provider.send(job.message, now=self.clock())
         except Exception as error:  # noqa: BLE001  it broke its promise, which is no reason to stop at it for ever
             log.error("provider.raised delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
             return Unknown(f"{self.provider.name} raised {_name(error)}")

@@ -25,7 +25,7 @@ from notify_streams.domain.status import fold
 from notify_streams.gateway import app as gateway_app
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
-from notify_streams.ports import MailProvider, Renderer
+from notify_streams.ports import Provider, Renderer
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.providers.smtp.adapter import SmtpProvider
@@ -214,7 +214,7 @@ def content(settings: Settings) -> tuple[Catalogue, Renderer]:
     return known, Templates(found, known)
 
 
-def mail_provider(settings: Settings) -> MailProvider:
+def mail_provider(settings: Settings) -> Provider:
     """The first of `channels.email.providers`. Raises SettingsError for one that this version does not have."""
     channel = settings.channels["email"]
     for name in channel.providers:

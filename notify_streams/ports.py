@@ -8,41 +8,67 @@ from uuid import UUID
 import msgspec
 
 from notify_streams.domain.answers import Answer
-from notify_streams.domain.rendered import RenderedEmail, RenderedInbox
+from notify_streams.domain.rendered import Rendered, RenderedInbox
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
 from schemas.facts import Fact
 from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1
-from schemas.words import Channel
+from schemas.words import MAX_MS, Channel, Lane, Millis
 
 
 class Unavailable(RuntimeError):
     """An engine or provider cannot be reached or does not answer in time: an outage, never a fault of the data."""
 
 
-class Mail(msgspec.Struct, frozen=True):
-    """A mail on its way to a provider. `delivery_id` gives the Message-ID and is the idempotency key."""
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One delivery on its way to a provider, the same for every attempt at it. Instants in ms.
+
+    `delivery_id` gives the Message-ID and is the idempotency key. `identity` is what a device or provider may use to
+    see that two are one (APNs collapse id, FCM tag, Web Push Topic): 32 characters of base64url, made of the collapse
+    key where there is one. `reference` is the signed delivery reference that comes back with receipts (at most 240
+    characters of base64url). `unsubscribe` is the one-click URL, None for what is mandatory. `platform` of a push
+    endpoint: ios, android or web. `badge` where the unread count is known.
+    """
 
     delivery_id: str
     address: str
-    rendered: RenderedEmail
+    rendered: Rendered
     locale: str
+    platform: str | None = None
+    lane: Lane = "normal"
+    type: str = ""
+    category: str = ""
+    tenant: str = ""
+    notification_id: str = ""
+    user_id: str = ""
+    accepted_at: Millis = 0
+    expires_at: Millis = MAX_MS
+    identity: str = ""
+    reference: str = ""
+    unsubscribe: str | None = None
+    badge: int | None = None
 
 
-class MailProvider(Protocol):
+class Provider(Protocol):
     """One call to one provider; no retries, no sleeping, no decisions."""
 
     @property
     def name(self) -> str:
-        """As in metrics, outcomes and `channels.email.providers`."""
+        """As in metrics, outcomes and `channels.CHANNEL.providers`."""
 
     @property
     def repeatable(self) -> bool:
         """Whether the provider honours the delivery id as an idempotency key."""
 
-    async def send(self, mail: Mail) -> Answer:
-        """Hand the mail over. Whatever the provider or the network does is an Answer, never an exception."""
+    def takes(self, message: Message) -> bool:
+        """Whether it carries such a message at all: its channel, platform, kind of address. Cheap and pure."""
+
+    async def send(self, message: Message, *, now: int) -> Answer:
+        """Hand the message over. Whatever the provider or the network does is an Answer, never an exception.
+
+        `now` in ms: the message's own time to live is what is left of it until `expires_at`.
+        """
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -51,8 +77,11 @@ class MailProvider(Protocol):
 class Renderer(Protocol):
     """Templates by type, channel and locale."""
 
-    def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
-        """The mail and the locale it is in. Raises TemplateFailed."""
+    def message(self, delivery: DeliveryV1, *, unsubscribe: str | None = None) -> tuple[Rendered, str]:
+        """What is sent on a noisy channel, and the locale it is in. Raises TemplateFailed.
+
+        `unsubscribe` is a URL that templates may show.
+        """
 
     def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
         """The inbox line. Raises TemplateFailed."""
@@ -143,12 +172,14 @@ class Claim(msgspec.Struct, frozen=True):
     """What the delivery key says to whoever wants to call the provider.
 
     `mine`: go on. `done`: an attempt of this number or a later one has ended; `outcome` is what it published.
-    `unknown`: somebody called and never said how it ended, `since` in ms.
+    `unknown`: somebody called and never said how it ended, `since` in ms. `settled`: a receipt has said meanwhile,
+    at `since`, that an attempt of which nobody knew arrived after all; `message_id` is the provider's name for it.
     """
 
-    status: Literal["mine", "done", "unknown"]
+    status: Literal["mine", "done", "unknown", "settled"]
     outcome: OutcomeV1 | None = None
     since: int = 0
+    message_id: str | None = None
 
 
 class DeliveryKeys(Protocol):

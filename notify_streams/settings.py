@@ -65,20 +65,28 @@ class Redis(_Section, frozen=True):
 
 
 class Auth(_Section, frozen=True):
-    """Who may call the gateway."""
+    """Who may call the gateway.
+
+    `signing_secret` (32 characters or more, the same for gateway and senders) signs delivery references, unsubscribe
+    links and verification codes; empty means one that is made once and kept in `local.state`. What the previous one
+    has signed is still taken.
+    """
 
     mode: Literal["keys", "open"] = "keys"
     keys_file: str = ".local/keys.json"
     jwt_algorithm: Literal["HS256", "EdDSA"] = "HS256"
     jwt_secret: str = ""
     jwt_public_key: str = ""
+    signing_secret: str = ""
+    signing_secret_previous: str = ""
 
 
 class Gateway(_Section, frozen=True):
-    """The HTTP side."""
+    """The HTTP side. `public_url` is how the world reaches it: links in mails, providers' callbacks."""
 
     host: str = "127.0.0.1"
     port: int = 8080
+    public_url: str = ""
     delivery_timeout: str = "5s"
     command_timeout: str = "2s"
 
@@ -119,16 +127,49 @@ class Channel(_Section, frozen=True):
     lock: str = "10m"
     concurrency: int = 16
     attempt_timeout: str = "20s"
+    rests_after_full: str = "24h"  # how long a full mailbox is left alone
 
 
 class Provider(_Section, frozen=True):
-    """One provider's address and credentials."""
+    """One provider's address and credentials: each kind reads its own keys, the rest stays empty.
 
+    `kind` is one of smtp, ses, sendgrid, fcm, apns, webpush, twilio, webhook; by default the name. `rate` is calls per
+    second over all processes together. `ca_file` is a certificate authority besides the system's. Files hold keys in
+    PEM, or Google's service account as JSON.
+    """
+
+    kind: str = ""
     url: str = ""
+    rate: float = 500.0
+    ca_file: str = ""
     username: str = ""
     password: str = ""
     sender: str = "Notify <no-reply@notify.example>"
     starttls: Literal["never", "auto", "always"] = "auto"
+    region: str = ""
+    access_key_id: str = ""
+    secret_access_key: str = ""
+    configuration_set: str = ""
+    sns_topics: tuple[str, ...] = ()
+    sns_certificate_hosts: tuple[str, ...] = ()
+    api_key: str = ""
+    verification_key: str = ""
+    credentials_file: str = ""
+    key_file: str = ""
+    key_id: str = ""
+    team_id: str = ""
+    topic: str = ""
+    vapid_key_file: str = ""
+    vapid_subject: str = ""
+    account_sid: str = ""
+    auth_token: str = ""
+    from_number: str = ""
+    alphanumeric_sender: str = ""
+    numeric_only: tuple[str, ...] = ("1",)
+    messaging_service_sid: str = ""
+    default_region: str = ""
+    signing_key: str = ""
+    allow_private: bool = False
 
 
 class Catalogue(_Section, frozen=True):
@@ -310,6 +351,7 @@ _DURATIONS = frozenset(
     {
         *("retention", "session_timeout", "commit_interval", "request_timeout", "timeout", "delivery_timeout"),
         *("command_timeout", "inbox", "facts", "dedup", "base", "cap", "lock", "attempt_timeout", "stalled_after"),
+        "rests_after_full",
     }
 )
 

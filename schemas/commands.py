@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from schemas.profiles import Address, Frequency, ProfileV1, QuietHours, TimeOfDay
-from schemas.words import Channel
+from schemas.words import Channel, Millis
 
 
 class Preferences(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -36,13 +36,15 @@ class PatchPreferencesV1(_Command, frozen=True, tag="patch-preferences.v1"):
 
 
 class PutEndpointV1(_Command, frozen=True, tag="put-endpoint.v1"):
-    """Add or replace one endpoint."""
+    """Add or replace one endpoint. The registry gives it, which knows whether the address is suppressed."""
 
     channel: Channel
     endpoint_id: str
     content: Address
     verified: bool = False
     platform: str | None = None
+    suppressed: str | None = None
+    suppressed_until: Millis | None = None
 
 
 class RemoveEndpointV1(_Command, frozen=True, tag="remove-endpoint.v1"):
@@ -50,6 +52,30 @@ class RemoveEndpointV1(_Command, frozen=True, tag="remove-endpoint.v1"):
 
     channel: Channel
     endpoint_id: str
+
+
+class VerifyEndpointV1(_Command, frozen=True, tag="verify-endpoint.v1"):
+    """The user has shown the code that was sent to this endpoint while its address had this key."""
+
+    channel: Channel
+    endpoint_id: str
+    address_key: str
+
+
+class MarkAddressV1(_Command, frozen=True, tag="mark-address.v1"):
+    """All endpoints of the user whose address has this key are suppressed for this reason; None lifts it."""
+
+    channel: Channel
+    address_key: str
+    suppressed: str | None = None
+    suppressed_until: Millis | None = None
+
+
+class DropAddressV1(_Command, frozen=True, tag="drop-address.v1"):
+    """All endpoints of the user whose address has this key are gone: dead, or somebody else's now."""
+
+    channel: Channel
+    address_key: str
 
 
 class CancelV1(_Command, frozen=True, tag="cancel.v1"):
@@ -69,7 +95,16 @@ class EraseUserV1(_Command, frozen=True, tag="erase-user.v1"):
     """Forget the user."""
 
 
-UserCommand = PatchPreferencesV1 | PutEndpointV1 | RemoveEndpointV1 | CancelV1 | EraseUserV1
+UserCommand = (
+    PatchPreferencesV1
+    | PutEndpointV1
+    | RemoveEndpointV1
+    | VerifyEndpointV1
+    | MarkAddressV1
+    | DropAddressV1
+    | CancelV1
+    | EraseUserV1
+)
 
 
 class FieldError(msgspec.Struct, frozen=True):

@@ -11,6 +11,8 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
 
     `attempt` counts from 1. `hold_from` is the start of the user's next quiet period: a sender that meets the
     delivery later sends it back to be decided again. `members` are the notifications that a digest speaks for.
+    `platform` is a push endpoint's. `avoid` are providers that have failed it since the last pause: the next of the
+    chain is tried.
     `event_id` to `event_locale` (what the event asks for; `locale` is what holds) are there to give it back.
     """
 
@@ -44,6 +46,8 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     broadcast_id: str | None = None
     replay: str | None = None
     members: tuple[str, ...] = ()
+    platform: str | None = None
+    avoid: tuple[str, ...] = ()
     traceparent: str | None = None
     content: Content | None = None
     sealed: Sealed | None = None

@@ -4,6 +4,7 @@ import msgspec
 
 from schemas.decisions import DecisionV1
 from schemas.outcomes import OutcomeV1
+from schemas.receipts import ReceiptV1
 from schemas.words import Millis, Sequence
 
 
@@ -16,4 +17,4 @@ class InboxFact(msgspec.Struct, frozen=True, kw_only=True):
     at: Millis
 
 
-Fact = DecisionV1 | OutcomeV1 | InboxFact
+Fact = DecisionV1 | OutcomeV1 | InboxFact | ReceiptV1

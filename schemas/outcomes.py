@@ -14,7 +14,8 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
 
     `attempt` counts calls to a provider from 1; 0 means that none was made. `detail` is the provider's own code or
     words, never an address. `next_at` is when the next attempt is due (retrying, unknown). Reason `held` is said
-    before an attempt and in place of it: `attempt` is then the last one before.
+    before an attempt and in place of it: `attempt` is then the last one before; so is reason `limited`. `segments` of a
+    text message, as it was sent.
     """
 
     delivery_id: str
@@ -33,6 +34,8 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
     detail: str = ""
     next_at: Millis | None = None
     accepted_at: Millis = 0
+    source: str = ""
+    segments: int = 0
     tenant: str = ""
     broadcast_id: str | None = None
     replay: str | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from schemas.content import Sealed
-from schemas.words import Channel
+from schemas.words import Channel, Millis
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 # Five characters: for Python a `$` also stands before a last newline.
@@ -20,12 +20,16 @@ class Address(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One address of a user: mailbox, number, device token, subscription, url."""
+    """One address of a user: mailbox, number, device token, subscription, url.
+
+    `suppressed` says why nothing is sent there, until `suppressed_until` (ms; None means until it is lifted).
+    """
 
     channel: Channel
     endpoint_id: str
     verified: bool = False
     suppressed: str | None = None
+    suppressed_until: Millis | None = None
     platform: str | None = None
     content: Address | None = None
     sealed: Sealed | None = None

@@ -64,6 +64,17 @@ class Reason(StrEnum):
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
     HELD = "held"
+    LIMITED = "limited"
+    FALLBACK = "fallback"
+    FAILED_OVER = "failed_over"
+    MISCONFIGURED = "misconfigured"
+    MAILBOX_FULL = "mailbox_full"
+    SENDER_BLOCKED = "sender_blocked"
+    NO_PROVIDER = "no_provider"
+    SETTLED = "settled"
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    UNDELIVERED = "undelivered"
     UNKNOWN_OUTCOME = "unknown_outcome"
 
 
@@ -93,6 +104,17 @@ IN_WORDS: dict[Reason, str] = {
     Reason.ATTEMPTS_EXHAUSTED: "the last attempt failed too",
     Reason.PROVIDER_UNAVAILABLE: "the provider could not take it just now",
     Reason.HELD: "its sender could not go on and put it off before it was tried",
+    Reason.LIMITED: "its provider's rate was used up, and it was put off before it was tried",
+    Reason.FALLBACK: "it is sent here only if the channel before it fails",
+    Reason.FAILED_OVER: "this provider could not take it, and the next one is tried",
+    Reason.MISCONFIGURED: "the provider refuses our credentials or our configuration",
+    Reason.MAILBOX_FULL: "the mailbox is full",
+    Reason.SENDER_BLOCKED: "the provider does not take mail from us, for its reputation or by a block",
+    Reason.NO_PROVIDER: "none of this installation's providers carries it",
+    Reason.SETTLED: "a receipt said that it had arrived after all",
+    Reason.BOUNCED: "the provider had taken it, and it came back",
+    Reason.COMPLAINED: "the recipient reported it as unwanted",
+    Reason.UNDELIVERED: "the provider had taken it, and could not deliver it",
     Reason.UNKNOWN_OUTCOME: "nobody knows whether the provider took it",
 }
 
@@ -104,4 +126,5 @@ ENDS: dict[Reason, Literal["expired", "cancelled", "failed"]] = {
     Reason.COLLAPSED: "cancelled",
     Reason.READ: "cancelled",
     Reason.TEMPLATE_FAILED: "failed",
+    Reason.NO_PROVIDER: "failed",
 }

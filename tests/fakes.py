@@ -10,8 +10,8 @@ from aiokafka import AIOKafkaProducer
 from faust.types import TP
 
 from notify_streams.domain.answers import Answer, Sent
-from notify_streams.domain.rendered import RenderedEmail, RenderedInbox, TemplateFailed
-from notify_streams.ports import Claim, DeliveryKeys, Mail, Unavailable
+from notify_streams.domain.rendered import Rendered, RenderedEmail, RenderedInbox, TemplateFailed
+from notify_streams.ports import Claim, DeliveryKeys, Message, Unavailable
 from notify_streams.streaming.app import App
 from notify_streams.streaming.outgoing import Headers, Outgoing, TooLarge
 from notify_streams.streaming.rest import Rest
@@ -137,12 +137,15 @@ class Provider:
 
     def __init__(self, *answers: Answer | Exception, repeatable: bool = False, pause: float = 0.0) -> None:
         self.name, self.repeatable = "smtp", repeatable
-        self.mails: list[Mail] = []
+        self.mails: list[Message] = []
         self.at_once = self.most_at_once = 0
         self._answers, self._pause = list(answers) or [Sent("m-1")], pause
         self.before: Callable[[], None] = lambda: None
 
-    async def send(self, mail: Mail) -> Answer:
+    def takes(self, message: Message) -> bool:
+        return True
+
+    async def send(self, mail: Message, *, now: int) -> Answer:
         self.before()
         self.mails.append(mail)
         self.at_once += 1
@@ -166,7 +169,7 @@ class Renderer:
         self._error = error or TemplateFailed("template email.subject: name is undefined")
         self.before: Callable[[], None] = lambda: None
 
-    def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
+    def message(self, delivery: DeliveryV1, *, unsubscribe: str | None = None) -> tuple[Rendered, str]:
         self.before()
         return RenderedEmail(subject=self._words(delivery), text="text", html="<p>text</p>"), delivery.locale or "en"
 

@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from agents.delivering import Job, Results, Sender
-from notify_streams.ports import DeliveryKeys, MailProvider
+from notify_streams.domain.rendered import RenderedEmail
+from notify_streams.ports import DeliveryKeys, Message
+from notify_streams.ports import Provider as ProviderPort
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from schemas.content import Content
 from schemas.deliveries import DeliveryV1
@@ -16,7 +18,7 @@ from tests.fakes import Clock, Provider, Renderer, arrived
 
 
 def a_sender(
-    provider: MailProvider | None = None,
+    provider: ProviderPort | None = None,
     keys: DeliveryKeys | None = None,
     *,
     renderer: Renderer | None = None,
@@ -56,3 +58,9 @@ def mail(user: str = "ann", said: str = '"x"', **changes: Any) -> DeliveryV1:
 def states(results: Results) -> list[str]:
     """What is said of each, in the order in which it came out."""
     return [outcome.state for _, outcome in results.outcomes]
+
+
+def subject_of(message: Message) -> str:
+    """Of a mail."""
+    assert isinstance(message.rendered, RenderedEmail)
+    return message.rendered.subject

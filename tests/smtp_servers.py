@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from notify_streams import settings
 from notify_streams.domain.rendered import RenderedEmail
-from notify_streams.ports import Mail
+from notify_streams.ports import Message
 from notify_streams.providers.smtp.adapter import SmtpProvider
 
 CLOSE = b"close"
@@ -125,8 +125,13 @@ async def provider_at(
         await provider.close()
 
 
-def a_mail(address: str = "ann@example.com", *, html: str = "<p>Hello</p>", subject: str = "Hello") -> Mail:
-    return Mail(str(uuid4()), address, RenderedEmail(subject, "Hello\n.\n..\nBye", html), "en")
+def a_mail(address: str = "ann@example.com", *, html: str = "<p>Hello</p>", subject: str = "Hello") -> Message:
+    return Message(
+        delivery_id=str(uuid4()),
+        address=address,
+        rendered=RenderedEmail(subject, "Hello\n.\n..\nBye", html),
+        locale="en",
+    )
 
 
 def self_signed(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from notify_streams.content.digests import Digests, group_of
 from notify_streams.content.guards import MAX_OUTPUT
 from notify_streams.content.sandbox import Sandbox, link
 from notify_streams.content.sources import Sources
-from notify_streams.domain.rendered import RenderedEmail, RenderedInbox, TemplateFailed
+from notify_streams.domain.rendered import Rendered, RenderedEmail, RenderedInbox, TemplateFailed
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
 from schemas.words import Channel
@@ -42,6 +42,10 @@ class Templates:
         text = self._render(f"{folder}/email.txt", data)
         html = self._render(f"{folder}/email.html", data)
         return RenderedEmail(subject=one_line(subject), text=text, html=html), folder.rpartition("/")[2]
+
+    def message(self, delivery: DeliveryV1, *, unsubscribe: str | None = None) -> tuple[Rendered, str]:
+        """See ports.Renderer."""
+        return self.email(delivery)
 
     def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
         """The inbox line. Raises TemplateFailed."""

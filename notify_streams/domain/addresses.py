@@ -1,6 +1,7 @@
 """What an address of each channel looks like, without asking any network."""
 
 import re
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 import msgspec
@@ -55,6 +56,23 @@ def why_no_endpoint_id(endpoint_id: str) -> str | None:
     if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in endpoint_id):
         return "an endpoint's id has no control characters"
     return None
+
+
+def normalised(channel: Channel, address: str) -> str:
+    """How addresses are compared: mailboxes without regard to case or space around them, a subscription by its URL."""
+    if channel == "email":
+        return address.strip().casefold()
+    if channel == "push" and address.startswith("{"):
+        try:
+            return msgspec.json.decode(address, type=_Subscription).endpoint
+        except msgspec.DecodeError:
+            return address
+    return address.strip()
+
+
+def address_key(channel: Channel, address: str) -> str:
+    """The key of an address wherever it must not be read: 32 hex digits, the same for what `normalised` holds equal."""
+    return sha256(f"{channel}\0{normalised(channel, address)}".encode()).hexdigest()[:32]
 
 
 def same_address(channel: Channel, one: str, other: str) -> bool:

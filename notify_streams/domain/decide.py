@@ -13,7 +13,7 @@ from schemas.notifications import NotificationV1
 from schemas.profiles import Endpoint, Frequency, ProfileV1
 from schemas.words import Channel, Reason
 
-RULES = 1  # raised whenever the same inputs may give another verdict
+RULES = 2  # raised whenever the same inputs may give another verdict
 INBOX = "inbox"
 _NO_SWITCHES: Mapping[Channel, bool] = {}
 
@@ -81,7 +81,7 @@ def _verdict(channel: Channel, asked: _Asked) -> Verdict:
     switched_off = _switched_off(channel, asked)
     if switched_off is not None:
         return Suppress(channel=channel, reason=switched_off)
-    usable = _usable(channel, asked.profile.endpoints)
+    usable = _usable(channel, asked.profile.endpoints, asked.now)
     if isinstance(usable, Reason):
         return Suppress(channel=channel, reason=usable)
     if channel == "inapp" or asked.type_.mandatory or (asked.state.joining and not asked.state.grouped):
@@ -114,18 +114,23 @@ def _switched_off(channel: Channel, asked: _Asked) -> Reason | None:
     return None if asked.profile.category.get(channel, True) else Reason.OPTED_OUT_OF_CATEGORY
 
 
-def _usable(channel: Channel, endpoints: tuple[Endpoint, ...]) -> tuple[str, ...] | Reason:
+def _usable(channel: Channel, endpoints: tuple[Endpoint, ...], now: int) -> tuple[str, ...] | Reason:
     """The endpoints to send to, or why there is none. The inbox needs no address."""
     if channel == "inapp":
         return (INBOX,)
     known = [e for e in endpoints if e.channel == channel]
     verified = [e for e in known if e.verified]
-    usable = tuple(e.endpoint_id for e in verified if e.suppressed is None)
+    usable = tuple(e.endpoint_id for e in verified if not _is_suppressed(e, now))
     if usable:
         return usable
     if not known:
         return Reason.NO_ENDPOINT
     return Reason.ENDPOINT_SUPPRESSED if verified else Reason.ENDPOINT_UNVERIFIED
+
+
+def _is_suppressed(endpoint: Endpoint, now: int) -> bool:
+    until = endpoint.suppressed_until
+    return endpoint.suppressed is not None and (until is None or now < until)
 
 
 def _gathered(channel: Channel, asked: _Asked) -> Collect | Suppress | None:
@@ -191,5 +196,6 @@ def _without_address(endpoint: Endpoint) -> Endpoint:
         endpoint_id=endpoint.endpoint_id,
         verified=endpoint.verified,
         suppressed=endpoint.suppressed,
+        suppressed_until=endpoint.suppressed_until,
         platform=endpoint.platform,
     )

@@ -1,27 +1,31 @@
 """What a user command makes of a profile, or why it does not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
 import msgspec
 
 from notify_streams.domain import checks
-from notify_streams.domain.addresses import same_address
+from notify_streams.domain.addresses import address_key, same_address
 from schemas.catalogue import Catalogue
 from schemas.commands import (
     CancelV1,
+    DropAddressV1,
     EraseUserV1,
     FieldError,
+    MarkAddressV1,
     PatchPreferencesV1,
     Preferences,
     PutEndpointV1,
     RemoveEndpointV1,
     UserCommand,
+    VerifyEndpointV1,
 )
 from schemas.profiles import Endpoint, ProfileV1
 from schemas.words import Channel
 
 BY_USER = "user"
+_replace = msgspec.structs.replace
 _MAX_ENDPOINTS = 32
 
 
@@ -60,6 +64,14 @@ def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> App
         case RemoveEndpointV1():
             kept = tuple(e for e in profile.endpoints if not _is(e, command.channel, command.endpoint_id))
             changed = msgspec.structs.replace(profile, endpoints=kept)
+        case VerifyEndpointV1():
+            changed = _each(profile, lambda e: _is_at(e, command), lambda e: _replace(e, verified=True))
+        case MarkAddressV1(channel, key):
+            mark = {"suppressed": command.suppressed, "suppressed_until": command.suppressed_until}
+            changed = _each(profile, lambda e: _has(e, channel, key), lambda e: _replace(e, **mark))
+        case DropAddressV1(channel, key):
+            left = tuple(e for e in profile.endpoints if not _has(e, channel, key))
+            changed = msgspec.structs.replace(profile, endpoints=left)
         case EraseUserV1():
             changed = ProfileV1(version=profile.version, erased=True, applied=profile.applied)
         case CancelV1():
@@ -113,7 +125,10 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any] | None) -> dict[str
 
 
 def _with_endpoint(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
-    """In the old one's place, else last. A new address starts unsuppressed; a user's own repeat keeps `verified`."""
+    """In the old one's place, else last. A user's own repeat keeps `verified`.
+
+    Whether the address is suppressed the registry says.
+    """
     old = next((e for e in profile.endpoints if _is(e, command.channel, command.endpoint_id)), None)
     address = command.content.address
     same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
@@ -121,13 +136,29 @@ def _with_endpoint(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
         channel=command.channel,
         endpoint_id=command.endpoint_id,
         verified=command.verified or bool(old and same and old.verified and command.by == BY_USER),
-        suppressed=old.suppressed if old and same else None,
+        suppressed=command.suppressed,
+        suppressed_until=command.suppressed_until,
         platform=command.platform,
         content=command.content,
     )
     if old is None:
         return msgspec.structs.replace(profile, endpoints=(*profile.endpoints, new))
     return msgspec.structs.replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
+
+
+def _each(profile: ProfileV1, chosen: Callable[[Endpoint], bool], change: Callable[[Endpoint], Endpoint]) -> ProfileV1:
+    return msgspec.structs.replace(profile, endpoints=tuple(change(e) if chosen(e) else e for e in profile.endpoints))
+
+
+def _has(endpoint: Endpoint, channel: Channel, key: str) -> bool:
+    """Whether this is its address."""
+    content = endpoint.content
+    return endpoint.channel == channel and content is not None and address_key(channel, content.address) == key
+
+
+def _is_at(endpoint: Endpoint, command: VerifyEndpointV1) -> bool:
+    named = _is(endpoint, command.channel, command.endpoint_id)
+    return named and _has(endpoint, command.channel, command.address_key)
 
 
 def _is(endpoint: Endpoint, channel: Channel, endpoint_id: str) -> bool:

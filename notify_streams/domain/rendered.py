@@ -11,12 +11,36 @@ class RenderedEmail(msgspec.Struct, frozen=True):
     html: str
 
 
+class RenderedPush(msgspec.Struct, frozen=True):
+    """A push message: texts in full (each provider's adapter cuts to its limit), and where a tap leads."""
+
+    title: str
+    body: str = ""
+    link: str | None = None
+    image: str | None = None
+
+
+class RenderedSms(msgspec.Struct, frozen=True):
+    """A text message, exactly as it is sent and counted."""
+
+    text: str
+
+
+class RenderedWebhook(msgspec.Struct, frozen=True):
+    """The members of a webhook's `data`, beside those that every webhook has."""
+
+    data: dict[str, str]
+
+
 class RenderedInbox(msgspec.Struct, frozen=True):
     """An inbox entry: one line, and where it leads."""
 
     title: str
     body: str = ""
     link: str | None = None
+
+
+Rendered = RenderedEmail | RenderedPush | RenderedSms | RenderedWebhook
 
 
 class TemplateFailed(ValueError):

@@ -5,7 +5,7 @@ from typing import assert_never
 
 import msgspec
 
-from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
+from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
 from schemas.words import Reason
 
 
@@ -69,7 +69,7 @@ def next_step(
             return Fail(Reason.REFUSED)
         case Unknown() if not repeatable:
             return _settle(attempt, expires_at, now, policy)
-        case TryLater() | Unknown():
+        case TryLater() | Unknown() | Misconfigured():
             if attempt >= policy.attempts:
                 return Exhausted()
             backoff = min(policy.cap_ms, policy.base_ms * 2 ** min(attempt - 1, 40)) * (1 + jitter) / 2

@@ -12,6 +12,7 @@ from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Ver
 from schemas.facts import Fact, InboxFact
 from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeV1
+from schemas.receipts import ReceiptV1
 from schemas.words import CHANNELS, ENDS, FINAL, Channel, Lane, Reason, State
 
 
@@ -121,7 +122,7 @@ def _sorted_out(facts: Iterable[Fact]) -> tuple[list[DecisionV1], list[OutcomeV1
     for fact in facts:
         if isinstance(fact, DecisionV1):
             decisions.append(fact)
-        else:
+        elif not isinstance(fact, ReceiptV1):
             outcomes.append(fact)
     decisions.sort(key=lambda d: (d.notification.revision, d.now, d.profile.version, encode(d)))
     return decisions, outcomes

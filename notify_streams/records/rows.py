@@ -9,11 +9,13 @@ import msgspec
 from schemas.decisions import DecisionV1
 from schemas.facts import Fact, InboxFact
 from schemas.outcomes import OutcomeV1
+from schemas.receipts import ReceiptV1
 
 FactT = TypeVar("FactT", bound=Fact)
 _DECODERS: dict[str, Callable[[bytes], Fact]] = {
     "decision": msgspec.json.Decoder(DecisionV1).decode,
     "outcome": msgspec.json.Decoder(OutcomeV1).decode,
+    "receipt": msgspec.json.Decoder(ReceiptV1).decode,
     "inbox": msgspec.json.Decoder(InboxFact).decode,
 }
 
@@ -40,6 +42,8 @@ def place_of(fact: Fact) -> Place:
         case OutcomeV1():
             key = f"{fact.delivery_id}/{fact.attempt:03d}/{fact.state}/{fact.at}"
             return Place((fact.notification_id, *fact.members), "outcome", key, fact.at)
+        case ReceiptV1():
+            return Place((fact.notification_id,), "receipt", fact.receipt_id, fact.at)
         case InboxFact():
             return Place((fact.notification_id,), "inbox", f"{fact.delivery_id}/{fact.at}", fact.at)
 

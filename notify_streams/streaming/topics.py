@@ -16,8 +16,10 @@ from schemas.words import CHANNELS, LANES, Channel, Lane
 MAX_RECORD_BYTES = 1024 * 1024  # of a record batch; an event has at most 256 KiB, and what follows from it a bit more
 OUTCOMES, DECISIONS, RECEIPTS, STOPS = "outcomes", "decisions", "receipts", "stops"
 USER_COMMANDS, COMMAND_RESULTS, PROFILES = "user-commands", "command-results", "profiles"
+ADDRESS_CHANGES = "address-changes"
 TIMERS, TICKS, INBOX_COMMANDS, DEAD_LETTERS = "timers", "ticks", "inbox-commands", "dead-letters"
 USER_STATE_LOG, TIMERS_LOG, INBOX_LOG = "user-state-changelog", "timers-changelog", "inbox-state-changelog"
+ADDRESSES_LOG = "addresses-changelog"
 _WITH_SENDER = tuple(channel for channel in CHANNELS if channel != "inapp")
 
 
@@ -66,12 +68,12 @@ def all_topics(kafka: Kafka) -> list[Topic]:
         *((events(lane), {**kept, "message.timestamp.type": "LogAppendTime"}) for lane in LANES),
         *((notifications(lane), kept) for lane in LANES),
         *((deliveries(channel, lane), kept) for channel in CHANNELS for lane in LANES),
-        *((name, kept) for name in (OUTCOMES, DECISIONS, RECEIPTS, STOPS, TIMERS, INBOX_COMMANDS)),
+        *((name, kept) for name in (OUTCOMES, DECISIONS, RECEIPTS, STOPS, TIMERS, INBOX_COMMANDS, ADDRESS_CHANGES)),
         (USER_COMMANDS, {**kept, "message.timestamp.type": "LogAppendTime"}),
         (COMMAND_RESULTS, short),
         (TICKS, short),
         (DEAD_LETTERS, {**kept, "retention.ms": str(30 * 86_400_000)}),
-        *((name, compacted) for name in (PROFILES, USER_STATE_LOG, TIMERS_LOG, INBOX_LOG)),
+        *((name, compacted) for name in (PROFILES, USER_STATE_LOG, TIMERS_LOG, INBOX_LOG, ADDRESSES_LOG)),
         *((gates_log(channel), compacted) for channel in _WITH_SENDER),
     ]
     common = {"max.message.bytes": str(2 * MAX_RECORD_BYTES), "min.insync.replicas": str(kafka.min_insync)}

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from schemas import (
+    addresses,
     commands,
     decisions,
     deliveries,
@@ -12,10 +13,12 @@ from schemas import (
     notifications,
     outcomes,
     profiles,
+    receipts,
     stops,
     timers,
     user_state,
 )
+from schemas.addresses import AddressState, Owner
 from schemas.inbox import InboxEntry, InboxHeader
 from schemas.stops import Gate, GateStop
 from schemas.timers import Entry, Place
@@ -54,6 +57,11 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
         Gate(),
         msgspec.msgpack.Decoder(Gate),
     ),
+    "address": (
+        AddressState("email", (Owner("änn", "home", NOW),), "bounce", LATER, NOW, "ses", (1, 17)),
+        AddressState("push"),
+        msgspec.msgpack.Decoder(AddressState),
+    ),
     "inbox-entry": (InboxEntry(17, True, True, LATER), InboxEntry(1), msgspec.msgpack.Decoder(InboxEntry)),
 }
 
@@ -84,4 +92,15 @@ OWN = {
     "inbox-header": inbox.decode_header,
     "inbox-entry": inbox.decode_inbox_entry,
     "gate": stops.decode_gate,
+    "address": addresses.decode_address,
+    "verify-endpoint.v1": commands.decode_command,
+    "mark-address.v1": commands.decode_command,
+    "drop-address.v1": commands.decode_command,
+    "claim-address.v1": addresses.decode_change,
+    "release-address.v1": addresses.decode_change,
+    "address-gone.v1": addresses.decode_change,
+    "suppress-address.v1": addresses.decode_change,
+    "lift-suppression.v1": addresses.decode_change,
+    "receipt.v1": receipts.decode_receipt,
+    "inbound.v1": receipts.decode_receipt,
 }

@@ -9,15 +9,26 @@ from schemas import (
     events,
     timers,
 )
+from schemas.addresses import (
+    AddressChange,
+    AddressGoneV1,
+    ClaimAddressV1,
+    LiftSuppressionV1,
+    ReleaseAddressV1,
+    SuppressAddressV1,
+)
 from schemas.commands import (
     CancelV1,
     CommandResultV1,
+    DropAddressV1,
     EraseUserV1,
     FieldError,
+    MarkAddressV1,
     PatchPreferencesV1,
     Preferences,
     PutEndpointV1,
     RemoveEndpointV1,
+    VerifyEndpointV1,
 )
 from schemas.content import Actor, Content, Group, Line, Object, Sealed
 from schemas.decisions import CatalogueV1, Collect, DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Suppress
@@ -25,6 +36,7 @@ from schemas.deliveries import DeliveryV1
 from schemas.notifications import FlushV1, NotificationV1
 from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
 from schemas.profiles import Address, Applied, Endpoint, ProfileV1, QuietHours
+from schemas.receipts import InboundV1, ReceiptV1
 from schemas.stops import StopV1
 from schemas.timers import CancelTimerV1, MoveTimerV1, PutTimerV1
 from schemas.words import Reason
@@ -62,7 +74,8 @@ ENDPOINT = Endpoint(
     channel="push",
     endpoint_id="phone",
     verified=True,
-    suppressed="bounced",
+    suppressed="bounce",
+    suppressed_until=LATER,
     platform="ios",
     content=Address("t0ken"),
     sealed=SEALED,
@@ -149,6 +162,8 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             broadcast_id="b",
             replay="r",
             members=(ID,),
+            platform="ios",
+            avoid=("apns",),
             traceparent="00-1-2-01",
             content=CONTENT,
             sealed=SEALED,
@@ -169,6 +184,8 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             detail="421 too busy",
             next_at=LATER,
             accepted_at=NOW - 9,
+            source="/shop/orders",
+            segments=2,
             tenant="shop",
             broadcast_id="b",
             replay="r",
@@ -263,6 +280,8 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             content=Address("t0ken"),
             verified=True,
             platform="ios",
+            suppressed="bounce",
+            suppressed_until=LATER,
         ),
         PutEndpointV1(command_id="c-1", channel="email", endpoint_id="home", content=Address("a@b.example")),
         msgspec.json.Decoder(commands.UserCommand),
@@ -271,6 +290,114 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
         RemoveEndpointV1(command_id="c-1", if_match=7, by="op", channel="email", endpoint_id="home"),
         RemoveEndpointV1(command_id="c-1", channel="email", endpoint_id="home"),
         msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "verify-endpoint.v1": (
+        VerifyEndpointV1(
+            command_id="c-1", if_match=7, by="user", channel="sms", endpoint_id="phone", address_key="0a" * 16
+        ),
+        VerifyEndpointV1(command_id="c-1", channel="sms", endpoint_id="phone", address_key="0a" * 16),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "mark-address.v1": (
+        MarkAddressV1(
+            command_id="c-1",
+            if_match=7,
+            by="registry",
+            channel="email",
+            address_key="0a" * 16,
+            suppressed="mailbox_full",
+            suppressed_until=LATER,
+        ),
+        MarkAddressV1(command_id="c-1", channel="email", address_key="0a" * 16),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "drop-address.v1": (
+        DropAddressV1(command_id="c-1", if_match=7, by="registry", channel="push", address_key="0a" * 16),
+        DropAddressV1(command_id="c-1", channel="push", address_key="0a" * 16),
+        msgspec.json.Decoder(commands.UserCommand),
+    ),
+    "claim-address.v1": (
+        ClaimAddressV1(
+            channel="push",
+            at=NOW,
+            by="user",
+            command_id="c-1",
+            user_id="änn",
+            endpoint_id="phone",
+            content=Address("t0ken"),
+            if_match=7,
+            verified=True,
+            platform="ios",
+        ),
+        ClaimAddressV1(
+            channel="push", at=NOW, command_id="c-1", user_id="ann", endpoint_id="phone", content=Address("t0ken")
+        ),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "release-address.v1": (
+        ReleaseAddressV1(
+            channel="push", at=NOW, by="user", command_id="c-1", user_id="änn", endpoint_id="phone", if_match=7
+        ),
+        ReleaseAddressV1(channel="push", at=NOW, command_id="c-1", user_id="ann", endpoint_id="phone"),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "address-gone.v1": (
+        AddressGoneV1(channel="push", at=NOW, by="sender-push", since=NOW - 1, provider="apns", delivery_id=DELIVERY),
+        AddressGoneV1(channel="push", at=NOW),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "suppress-address.v1": (
+        SuppressAddressV1(
+            channel="email", at=NOW, by="receipts", reason="bounce", until=LATER, provider="ses", delivery_id=DELIVERY
+        ),
+        SuppressAddressV1(channel="email", at=NOW, reason="complaint"),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "lift-suppression.v1": (
+        LiftSuppressionV1(channel="email", at=NOW, by="ops", only="bounce"),
+        LiftSuppressionV1(channel="email", at=NOW),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "receipt.v1": (
+        ReceiptV1(
+            receipt_id="ses/e-1",
+            delivery_id=DELIVERY,
+            notification_id=ID,
+            user_id="änn",
+            channel="email",
+            provider="ses",
+            state="bounced",
+            at=NOW,
+            received_at=NOW + 9,
+            permanent=True,
+            provider_message_id="m-1",
+            detail="Permanent/General",
+        ),
+        ReceiptV1(
+            receipt_id="e-1",
+            delivery_id=DELIVERY,
+            notification_id=ID,
+            user_id="ann",
+            channel="sms",
+            provider="twilio",
+            state="delivered",
+            at=NOW,
+            received_at=NOW,
+        ),
+        msgspec.json.Decoder(ReceiptV1 | InboundV1),
+    ),
+    "inbound.v1": (
+        InboundV1(
+            inbound_id="SM1",
+            channel="sms",
+            provider="twilio",
+            address_key="0a" * 16,
+            at=NOW,
+            received_at=NOW + 9,
+            text="bus stop?",
+        ),
+        InboundV1(inbound_id="SM1", channel="sms", provider="twilio", address_key="0a" * 16, at=NOW, received_at=NOW),
+        msgspec.json.Decoder(ReceiptV1 | InboundV1),
     ),
     "cancel.v1": (
         CancelV1(

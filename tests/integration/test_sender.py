@@ -11,7 +11,7 @@ import pytest
 
 from agents.delivering import Job, Results, Sender
 from notify_streams.domain.answers import Answer, EndpointGone, Sent, TryLater
-from notify_streams.ports import Mail
+from notify_streams.ports import Message
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.settings import Redis
@@ -146,12 +146,12 @@ class Dying(Provider):
         super().__init__(*answers)
         self._at, self._taken, self._calls = at, taken, 0
 
-    async def send(self, mail: Mail) -> Answer:
+    async def send(self, mail: Message, *, now: int) -> Answer:
         self._calls += 1
         if self._calls < self._at:
-            return await super().send(mail)
+            return await super().send(mail, now=now)
         if self._taken:
-            await super().send(mail)
+            await super().send(mail, now=now)
         raise Killed
 
 

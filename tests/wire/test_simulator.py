@@ -13,6 +13,7 @@ import pytest
 
 from notify_streams.domain.answers import EndpointGone, Sent, TryLater, Unknown
 from notify_streams.providers.simulator.serve import PortTaken, Running, start
+from tests.builders import NOW
 from tests.smtp_servers import a_mail, provider_at
 
 
@@ -38,7 +39,7 @@ async def entries(simulator: Running) -> list[dict[str, Any]]:
 async def test_a_mail_is_in_the_log_when_it_was_accepted(simulator: Running) -> None:
     mail = a_mail()
     async with provider_at(simulator.smtp_port) as provider:
-        assert isinstance(await provider.send(mail), Sent)
+        assert isinstance(await provider.send(mail, now=NOW), Sent)
     (entry,) = await entries(simulator)
     assert (entry["event"], entry["delivery_id"], entry["to"]) == ("accepted", mail.delivery_id, "ann@example.com")
     assert (await ask(simulator, "/counts"))[1] == {"accepted": 1, "refused": 0, "dropped": 0}
@@ -47,16 +48,16 @@ async def test_a_mail_is_in_the_log_when_it_was_accepted(simulator: Running) -> 
 async def test_200_mails_over_16_connections_are_200_lines_each_once(simulator: Running) -> None:
     mails = [a_mail() for _ in range(200)]
     async with provider_at(simulator.smtp_port, concurrency=16) as provider:
-        await asyncio.gather(*(provider.send(m) for m in mails))
+        await asyncio.gather(*(provider.send(m, now=NOW) for m in mails))
     assert sorted(e["delivery_id"] for e in await entries(simulator)) == sorted(m.delivery_id for m in mails)
 
 
 async def test_the_conventions_of_an_address(simulator: Running) -> None:
     """EML-01, EML-02, IDM-03."""
     async with provider_at(simulator.smtp_port) as provider:
-        assert isinstance(await provider.send(a_mail("bounce+ann@example.com")), EndpointGone)
-        busy = [await provider.send(a_mail("busy-2+ann@example.com")) for _ in range(3)]
-        lost = [await provider.send(a_mail("lost+ann@example.com")) for _ in range(2)]
+        assert isinstance(await provider.send(a_mail("bounce+ann@example.com"), now=NOW), EndpointGone)
+        busy = [await provider.send(a_mail("busy-2+ann@example.com"), now=NOW) for _ in range(3)]
+        lost = [await provider.send(a_mail("lost+ann@example.com"), now=NOW) for _ in range(2)]
     assert [type(a) for a in busy] == [TryLater, TryLater, Sent]
     assert [type(a) for a in lost] == [Unknown, Sent]
     events = [e["event"] for e in await entries(simulator)]
@@ -67,7 +68,7 @@ async def test_a_script_put_by_http_is_followed(simulator: Running) -> None:
     rule = {"recipient": "*@example.com", "answers": [{"stage": "data", "code": 554, "text": "5.7.1 spam"}]}
     assert (await ask(simulator, "/script", "PUT", json=rule))[0] == 200
     async with provider_at(simulator.smtp_port) as provider:
-        answers = [await provider.send(a_mail()) for _ in range(2)]
+        answers = [await provider.send(a_mail(), now=NOW) for _ in range(2)]
     assert [getattr(a, "detail", "") for a in answers] == ["554 5.7.1 spam", ""]
     assert (await ask(simulator, "/script"))[1][0]["recipient"] == "*@example.com"
 
@@ -83,7 +84,7 @@ async def test_the_pages_show_the_mails_and_the_html_can_do_nothing(simulator: R
     """SEC-06."""
     mail = a_mail(subject="<b>Zoë</b>", html="<script>alert(1)</script><p>Hello</p>")
     async with provider_at(simulator.smtp_port) as provider:
-        await provider.send(mail)
+        await provider.send(mail, now=NOW)
     _, listing, headers = await ask(simulator, "/?q=zoë")
     assert "&lt;b&gt;Zoë&lt;/b&gt;" in listing
     assert "default-src 'none'" in headers["Content-Security-Policy"]
@@ -106,9 +107,9 @@ async def test_ready_means_that_mails_are_taken(simulator: Running) -> None:
 
 async def test_a_log_that_was_cleared_is_empty(simulator: Running) -> None:
     async with provider_at(simulator.smtp_port) as provider:
-        await provider.send(a_mail())
+        await provider.send(a_mail(), now=NOW)
         assert (await ask(simulator, "/log", "DELETE"))[0] == 204
-        await provider.send(a_mail())
+        await provider.send(a_mail(), now=NOW)
     assert [e["n"] for e in await entries(simulator)] == [1]
 
 
@@ -137,7 +138,7 @@ async def test_the_process_serves_until_it_is_told_to_stop(tmp_path: Path) -> No
     said = (await asyncio.wait_for(process.stdout.readline(), 20)).decode()
     port = int(said.split("smtp://127.0.0.1:")[1].split(",")[0])
     async with provider_at(port) as provider:
-        assert isinstance(await provider.send(a_mail()), Sent)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 5) == 0
     assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 1

@@ -10,6 +10,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from notify_streams import settings
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
 from notify_streams.providers.smtp.adapter import SmtpProvider
+from tests.builders import NOW
 from tests.smtp_servers import CLOSE, HANG, a_mail, provider_at, raw_server, self_signed
 
 BEFORE_THE_FINAL_DOT = ("greeting", "EHLO", "MAIL", "RCPT", "DATA")
@@ -19,27 +20,27 @@ LARGE = "<p>" + "x" * 20_000_000 + "</p>"
 @pytest.mark.parametrize("phase", BEFORE_THE_FINAL_DOT)
 async def test_a_connection_lost_before_the_final_dot_may_be_tried_again(phase: str) -> None:
     async with raw_server({phase: CLOSE}) as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail()), TryLater)
+        assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
         assert server.mails == []
 
 
 @pytest.mark.parametrize("phase", BEFORE_THE_FINAL_DOT)
 async def test_silence_before_the_final_dot_may_be_tried_again(phase: str) -> None:
     async with raw_server({phase: HANG}) as server, provider_at(server.port, timeout="200ms") as provider:
-        assert isinstance(await provider.send(a_mail()), TryLater)
+        assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
 
 
 @pytest.mark.parametrize("told", [CLOSE, HANG])
 async def test_a_mail_that_was_only_half_sent_may_be_tried_again(told: bytes) -> None:
     async with raw_server({"content": told}) as server, provider_at(server.port, timeout="1s") as provider:
-        assert isinstance(await provider.send(a_mail(html=LARGE)), TryLater)
+        assert isinstance(await provider.send(a_mail(html=LARGE), now=NOW), TryLater)
 
 
 @pytest.mark.parametrize("told", [CLOSE, HANG, b"gibberish"])
 async def test_no_answer_after_the_final_dot_is_unknown(told: bytes) -> None:
     """IDM-03."""
     async with raw_server({"end": told}) as server, provider_at(server.port, timeout="500ms") as provider:
-        assert isinstance(await provider.send(a_mail()), Unknown)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Unknown)
         assert len(server.mails) == 1
 
 
@@ -47,8 +48,8 @@ async def test_both_attempts_at_a_delivery_carry_the_same_message_id() -> None:
     """IDM-03: the answer is lost once, the repeat is the same mail."""
     mail = a_mail()
     async with raw_server({"end": CLOSE}, once=True) as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(mail), Unknown)
-        sent = await provider.send(mail)
+        assert isinstance(await provider.send(mail, now=NOW), Unknown)
+        sent = await provider.send(mail, now=NOW)
         assert sent == Sent(f"<{mail.delivery_id}@notify.example>")
         assert all(f"Message-ID: <{mail.delivery_id}@notify.example>".encode() in m for m in server.mails)
         assert len(server.mails) == 2
@@ -70,19 +71,19 @@ async def test_both_attempts_at_a_delivery_carry_the_same_message_id() -> None:
 async def test_a_refusal_is_answered_by_its_code(phase: str, reply: bytes, expected: Answer) -> None:
     """EML-01, EML-02."""
     async with raw_server({phase: reply}) as server, provider_at(server.port) as provider:
-        assert await provider.send(a_mail()) == expected
+        assert await provider.send(a_mail(), now=NOW) == expected
 
 
 async def test_nobody_listening_may_be_tried_again() -> None:
     async with raw_server() as server:
         port = server.port
     async with provider_at(port) as provider:
-        assert isinstance(await provider.send(a_mail()), TryLater)
+        assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
 
 
 async def test_connections_are_kept_and_no_more_than_the_concurrency_are_opened() -> None:
     async with raw_server() as server, provider_at(server.port, concurrency=3) as provider:
-        answers = await asyncio.gather(*(provider.send(a_mail()) for _ in range(30)))
+        answers = await asyncio.gather(*(provider.send(a_mail(), now=NOW) for _ in range(30)))
         assert all(isinstance(a, Sent) for a in answers)
         assert server.connections <= 3
         assert len(server.mails) == 30
@@ -92,56 +93,56 @@ async def test_connections_are_kept_and_no_more_than_the_concurrency_are_opened(
 @pytest.mark.parametrize("goodbye", [CLOSE, b"421 4.4.2 idle for too long"])
 async def test_a_kept_connection_that_has_died_is_replaced_within_the_attempt(goodbye: bytes) -> None:
     async with raw_server() as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail()), Sent)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         server.answers, server.once = {"MAIL": goodbye}, True
-        assert isinstance(await provider.send(a_mail()), Sent)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         assert server.connections == 2
 
 
 async def test_after_a_refusal_the_connection_is_reset_and_used_again() -> None:
     async with raw_server({"RCPT": b"550 5.1.1 gone"}, once=True) as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail()), EndpointGone)
-        assert isinstance(await provider.send(a_mail()), Sent)
+        assert isinstance(await provider.send(a_mail(), now=NOW), EndpointGone)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         assert (server.connections, server.heard.count(b"RSET")) == (1, 1)
 
 
 async def test_a_cancelled_attempt_leaves_no_half_told_connection_behind() -> None:
     async with raw_server({"RCPT": HANG}, once=True) as server, provider_at(server.port) as provider:
-        task = asyncio.create_task(provider.send(a_mail()))
+        task = asyncio.create_task(provider.send(a_mail(), now=NOW))
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert isinstance(await provider.send(a_mail()), Sent)
+        assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         assert server.connections == 2
 
 
 async def test_dots_at_the_start_of_lines_arrive_as_they_are() -> None:
     async with raw_server() as server, provider_at(server.port) as provider:
-        await provider.send(a_mail())
+        await provider.send(a_mail(), now=NOW)
         body = server.mails[0].replace(b"\r\n..", b"\r\n.")
         assert b"\r\n=2E\r\n..\r\nBye" in body or b"\r\n.\r\n..\r\nBye" in body
 
 
 async def test_what_is_no_address_is_refused_before_anybody_is_called() -> None:
     async with raw_server() as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail("ann@example.com>\r\nRCPT TO:<ben@example.com")), Refused)
+        assert isinstance(await provider.send(a_mail("ann@example.com>\r\nRCPT TO:<ben@example.com"), now=NOW), Refused)
         assert server.connections == 0
 
 
 async def test_an_address_beyond_ascii_needs_a_server_that_takes_it() -> None:
     async with raw_server() as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail("zoë@example.com")), Refused)
+        assert isinstance(await provider.send(a_mail("zoë@example.com"), now=NOW), Refused)
         server.answers = {"EHLO": b"250-raw\r\n250 SMTPUTF8"}
     async with raw_server({"EHLO": b"250-raw\r\n250 SMTPUTF8"}) as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail("zoë@example.com")), Sent)
+        assert isinstance(await provider.send(a_mail("zoë@example.com"), now=NOW), Sent)
         assert any(line.endswith(b" SMTPUTF8") for line in server.heard)
 
 
 async def test_a_password_is_never_sent_to_a_server_without_encryption() -> None:
     async with raw_server({"EHLO": b"250-raw\r\n250 AUTH PLAIN"}) as server:
         async with provider_at(server.port, username="u", password="p") as provider:
-            assert isinstance(await provider.send(a_mail()), TryLater)
+            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
         assert not any(line.startswith(b"AUTH") for line in server.heard)
 
 
@@ -182,11 +183,11 @@ async def test_with_credentials_the_session_is_encrypted_before_they_are_sent(
     port = server.sockets[0].getsockname()[1]
     async with server:
         async with provider_at(port, username="notify", password="secret") as provider:
-            assert isinstance(await provider.send(a_mail()), Sent)
+            assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         async with provider_at(port, username="notify", password="wrong") as provider:
-            assert isinstance(await provider.send(a_mail()), TryLater)
+            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
         monkeypatch.delenv("SSL_CERT_FILE")
         async with provider_at(port, username="notify", password="secret") as provider:
-            assert isinstance(await provider.send(a_mail()), TryLater)
+            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
     await asyncio.sleep(0.05)
     assert box.mails == [(True, b"notify")]

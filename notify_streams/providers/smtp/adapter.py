@@ -8,7 +8,8 @@ import aiosmtplib
 
 from notify_streams import settings
 from notify_streams.domain.answers import Answer, Refused, Sent
-from notify_streams.ports import Mail
+from notify_streams.domain.rendered import RenderedEmail
+from notify_streams.ports import Message
 from notify_streams.providers.smtp import payload
 from notify_streams.providers.smtp.conversation import Conversation, Stale
 from notify_streams.providers.smtp.pool import Connection, Pool, client_of
@@ -16,7 +17,7 @@ from notify_streams.providers.smtp.pool import Connection, Pool, client_of
 
 @dataclass(frozen=True)
 class SmtpProvider:
-    """Implements `ports.MailProvider`. SMTP knows no idempotency key, so what became of a mail can stay unknown."""
+    """Implements `ports.Provider`. SMTP knows no idempotency key, so what became of a mail can stay unknown."""
 
     pool: Pool
     sender: payload.Sender
@@ -34,7 +35,11 @@ class SmtpProvider:
         timeout = settings.seconds(channel.attempt_timeout)
         return cls(Pool(client_of(provider, name, timeout), channel.concurrency), sender, timeout, name)
 
-    async def send(self, mail: Mail) -> Answer:
+    def takes(self, message: Message) -> bool:
+        """Every mail."""
+        return isinstance(message.rendered, RenderedEmail)
+
+    async def send(self, mail: Message, *, now: int) -> Answer:
         """Hand the mail over. Whatever the server or the network does is an Answer."""
         try:
             to = payload.mailbox(mail.address)

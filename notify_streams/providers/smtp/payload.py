@@ -9,7 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
-from notify_streams.ports import Mail
+from notify_streams.domain.rendered import RenderedEmail
+from notify_streams.ports import Message
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 # RFC 5321 4.1.2 without quoted local parts and address literals; letters of any script (RFC 6531).
@@ -77,21 +78,23 @@ def words(text: str) -> str:
     return "\r\n ".join(f"=?utf-8?b?{binascii.b2a_base64(c, newline=False).decode()}?=" for c in (*chunks, chunk))
 
 
-def message_id(mail: Mail, from_: Sender) -> str:
+def message_id(mail: Message, from_: Sender) -> str:
     """The same for every attempt at a delivery."""
     return f"<{mail.delivery_id}@{from_.domain}>"
 
 
-def message(mail: Mail, from_: Sender, to: str) -> bytes:
+def message(mail: Message, from_: Sender, to: str) -> bytes:
     """The whole mail with CRLF line ends. `to` is from `mailbox`."""
+    rendered = mail.rendered
+    assert isinstance(rendered, RenderedEmail)
     boundary = f"=_{mail.delivery_id}"
     head = (
-        f"From: {from_.header}\r\nTo: {to}\r\nSubject: {words(mail.rendered.subject)}\r\n"
+        f"From: {from_.header}\r\nTo: {to}\r\nSubject: {words(rendered.subject)}\r\n"
         f"Date: {_date(int(time.time()))}\r\nMessage-ID: {message_id(mail, from_)}\r\n"
         f"Auto-Submitted: auto-generated\r\nContent-Language: {_CONTROL.sub('', mail.locale)}\r\nMIME-Version: 1.0\r\n"
         f'Content-Type: multipart/alternative; boundary="{boundary}"\r\n\r\n'
     )
-    parts = (("plain", mail.rendered.text), ("html", mail.rendered.html))
+    parts = (("plain", rendered.text), ("html", rendered.html))
     body = b"".join(_part(boundary, kind, text) for kind, text in parts)
     return head.encode() + body + f"--{boundary}--\r\n".encode()
 

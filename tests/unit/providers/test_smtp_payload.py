@@ -9,17 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notify_streams.domain.rendered import RenderedEmail
-from notify_streams.ports import Mail
+from notify_streams.ports import Message
 from notify_streams.providers.smtp import payload
 
 SENDER = payload.sender("Notify <no-reply@notify.example>")
 
 
-def a_mail(*, subject: str = "Hello", text: str = "Hello", html: str = "<p>Hello</p>", locale: str = "en") -> Mail:
-    return Mail("7d0c2f6e-5a53-5c1b-9f43-0d6a8d4b1f11", "ann@example.com", RenderedEmail(subject, text, html), locale)
+def a_mail(*, subject: str = "Hello", text: str = "Hello", html: str = "<p>Hello</p>", locale: str = "en") -> Message:
+    return Message(
+        delivery_id="7d0c2f6e-5a53-5c1b-9f43-0d6a8d4b1f11",
+        address="ann@example.com",
+        rendered=RenderedEmail(subject, text, html),
+        locale=locale,
+    )
 
 
-def parsed(mail: Mail, sender: payload.Sender = SENDER) -> EmailMessage:
+def parsed(mail: Message, sender: payload.Sender = SENDER) -> EmailMessage:
     content = payload.message(mail, sender, payload.mailbox(mail.address))
     assert all(len(line) <= 998 for line in content.split(b"\r\n"))
     assert b"\n" not in content.replace(b"\r\n", b"")
