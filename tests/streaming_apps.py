@@ -337,10 +337,15 @@ def mute(app: App) -> None:
     client.send = send_into_nothing
 
 
-async def serve(spec: Spec) -> None:
-    """Run the app until SIGTERM, with probes; their port is in `JOURNAL.port`."""
+async def serve(spec: Spec) -> int:
+    """Run the app as a worker does, with probes; their port is in `JOURNAL.port`; the exit code."""
     journal, stopping = Journal(Path(spec.journal)), asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+
+    def stop() -> None:
+        journal.close()
+        stopping.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     count_tasks(journal)
     app = build(spec)
     APPS[spec.app](app, spec, journal)
@@ -351,22 +356,15 @@ async def serve(spec: Spec) -> None:
     watched.watch(app)
     probes = await health.serve(watched, "127.0.0.1", 0)
     Path(spec.journal).with_suffix(".port").write_text(str(probes.addresses[0][1]))
-    started = asyncio.ensure_future(app.start())
     losing = asyncio.ensure_future(lose_answers(app, spec.lose_answers))
-    ended = asyncio.ensure_future(stopping.wait())
-    await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)
-    if started.done():
-        started.result()
-        await ended
-    journal.close()
-    await worker.stopped(app, spec.stop_s)
+    code = await worker.lived(app, stopping, spec.stop_s)
     if not spec.stock:
         worker.mark_tables(app)
     await probes.cleanup()
     losing.cancel()
-    started.cancel()
+    return code
 
 
 if __name__ == "__main__":
     logs.configure()
-    uvloop.run(serve(msgspec.json.decode(sys.argv[1].encode(), type=Spec)))
+    sys.exit(uvloop.run(serve(msgspec.json.decode(sys.argv[1].encode(), type=Spec))))

@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaProducer
 from notify_streams.settings import Settings, seconds
 from notify_streams.streaming import store, transport
 from notify_streams.streaming.lease import Lease
+from notify_streams.streaming.refusal import Refusal
 from notify_streams.streaming.topics import MAX_RECORD_BYTES
 
 _RAW: dict[str, Any] = {"key_serializer": "raw", "value_serializer": "raw", "value_type": bytes}
@@ -19,6 +20,7 @@ class App(faust.App):
     """A Faust app that knows its lease and its topics' prefix."""
 
     lease: Lease
+    refusal: Refusal
     topic_prefix: str
     unsettled: int  # tables, once per batch, that may hold rows which their changelogs do not
     closers: list[Callable[[], Awaitable[None]]]  # what the role opened, closed after the app has stopped
@@ -65,7 +67,7 @@ def build(settings: Settings, role: str, *, instance: int = 0, **overrides: Any)
         **overrides,
     }
     app = App(f"{kafka.prefix}{role}", **options)
-    app.lease = Lease(session)
+    app.lease, app.refusal = Lease(session), Refusal()
     app.topic_prefix = kafka.prefix
     app.unsettled = 0
     app.closers = []

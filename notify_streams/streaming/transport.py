@@ -27,7 +27,7 @@ _IDLE_S, _BUFFERED_S, _WAIT_S, _YIELD_EVERY = 1.0, 0.02, 0.01, 200
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
-    """The consumer's own thread: how it fetches, and how it notes heartbeats."""
+    """The consumer's own thread: how it fetches, and how it notes heartbeats and a refusal of its group."""
 
     async def on_start(self) -> None:
         """Start, then adjust the client's private parts: they exist from its start on."""
@@ -36,6 +36,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         poll_patiently(consumer._fetcher, self._is_read)
         app: Any = self.app
         app.lease.watch(consumer._coordinator)
+        app.refusal.watch(consumer._coordinator)
 
     def _is_read(self, tp: Any) -> bool:
         """Whether an agent or a recovery takes what is fetched of this partition. Called on this thread: no locks."""

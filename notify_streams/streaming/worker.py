@@ -18,6 +18,7 @@ from notify_streams.settings import Settings, seconds
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import health, store, trust, waiting
 from notify_streams.streaming.app import App
+from notify_streams.streaming.lease import EX_TEMPFAIL
 from notify_streams.streaming.settle import leave
 
 log = logging.getLogger(__name__)
@@ -72,25 +73,41 @@ async def _serve(
         return 0
     watched.watch(app)
     trust_tables(app)
-    started = asyncio.ensure_future(app.start())
-    ended = asyncio.ensure_future(stopping.wait())
-    crashed = asyncio.ensure_future(app._crashed.wait())
     try:
-        await asyncio.wait({started, ended, crashed}, return_when=asyncio.FIRST_COMPLETED)
-        if started.done():
-            started.result()
-            await asyncio.wait({ended, crashed}, return_when=asyncio.FIRST_COMPLETED)
+        code = await lived(app, stopping)
     finally:
-        for waiter in (ended, crashed):
-            waiter.cancel()
-        await stopped(app)
-        started.cancel()
         for close in app.closers:
             await close()
+    if code != EX_FAILED:
+        mark_tables(app)
+    return code
+
+
+async def lived(app: App, stopping: asyncio.Event, stop_s: float = STOP_S) -> int:
+    """Run the app until it shall stop, crashes, or is refused by its group; stop it in order; the exit code.
+
+    One that is refused is to be started again: whatever the group had against it may have ended by then (a member of
+    the release before, which counts until its session is over).
+    """
+    started = asyncio.ensure_future(app.start())
+    ends = [asyncio.ensure_future(end()) for end in (stopping.wait, app._crashed.wait, app.refusal.wait)]
+    try:
+        await asyncio.wait({started, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        if started.done():
+            started.result()
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        refused = None if stopping.is_set() else app.refusal.reason
+        for waiter in ends:
+            waiter.cancel()
+        await stopped(app, stop_s)
+        started.cancel()
+    if refused is not None:
+        log.critical("worker.refused_by_group reason=%r", refused)
+        return EX_TEMPFAIL
     if app.crash_reason is not None:
         log.critical("worker.crashed", exc_info=app.crash_reason)
         return EX_FAILED
-    mark_tables(app)
     log.info("worker.stopped")
     return 0
 
