@@ -70,7 +70,7 @@ def build(
     auth = auth_of(settings)
     pipelined = Pipelined(redis)
     publisher = KafkaPublisher(settings)
-    profiles = Profiles(records, RedisShared(pipelined), lambda: results.listening)
+    profiles = Profiles(records, RedisShared(pipelined, settings.kafka), lambda: results.listening)
     results = KafkaResults(settings.kafka, profiles.heard)
     parts = Parts(
         auth=auth,

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from notify_streams.gateway.pipelined import Pipelined
+from notify_streams.settings import Kafka
 from schemas.codec import encode
 from schemas.profiles import ProfileV1
 
@@ -44,25 +45,35 @@ class Shared(Protocol):
 
 
 class RedisShared:
-    """One key per user, for ten minutes: the cache in front of what is recorded."""
+    """One key per user, for ten minutes: the cache in front of what is recorded.
 
-    def __init__(self, redis: Pipelined) -> None:
+    Named after the topics' prefix and generation: versions of another system, or of topics that are no more, would
+    pass for newer ones of the same user, and hide every change until they are reached.
+    """
+
+    def __init__(self, redis: Pipelined, kafka: Kafka) -> None:
         self._redis = redis
+        self._place = f"{kafka.prefix}:{kafka.generation}:profile:"  # a topic's name has no colon
 
     async def read(self, user_id: str) -> Known | None:
         """See Shared."""
-        (found,) = await self._redis.ask((b"GET", _key(user_id)))
+        (found,) = await self._redis.ask((b"GET", self._key(user_id)))
         return None if found is None else _decode_known(found)
 
     async def tell(self, known: Mapping[str, Known]) -> None:
         """See Shared."""
-        await self._redis.ask(*(_told(user_id, one) for user_id, one in known.items()))
+        await self._redis.ask(*(_told(self._key(user_id), one) for user_id, one in known.items()))
+
+    def _key(self, user_id: str) -> bytes:
+        return f"{self._place}{user_id}".encode()
 
 
 @dataclass(slots=True)
 class Floors:
     """What this process has heard: whole profiles for ten minutes, versions for as long as there is room."""
 
+    most_whole: int = MOST_WHOLE
+    most_versions: int = MOST_VERSIONS
     _versions: OrderedDict[str, int] = field(default_factory=OrderedDict)
     _whole: OrderedDict[str, tuple[float, ProfileV1]] = field(default_factory=OrderedDict)
 
@@ -71,9 +82,9 @@ class Floors:
         version = self._versions.get(user_id, 0)
         if known.version < version:
             return
-        _keep(self._versions, user_id, known.version, MOST_VERSIONS)
+        _keep(self._versions, user_id, known.version, self.most_versions)
         if known.profile is not None:
-            _keep(self._whole, user_id, (monotonic() + KEPT_S, known.profile), MOST_WHOLE)
+            _keep(self._whole, user_id, (monotonic() + KEPT_S, known.profile), self.most_whole)
         elif known.version > version:
             self._whole.pop(user_id, None)
 
@@ -91,13 +102,9 @@ def _keep(entries: OrderedDict[str, T], user_id: str, value: T, most: int) -> No
         entries.popitem(last=False)
 
 
-def _told(user_id: str, known: Known) -> tuple[bytes, ...]:
+def _told(key: bytes, known: Known) -> tuple[bytes, ...]:
     whole = b"0" if known.profile is None else b"1"
-    return b"EVAL", _KEEP_NEWER, b"1", _key(user_id), b"%d" % known.version, encode(known), b"%d" % KEPT_S, whole
-
-
-def _key(user_id: str) -> bytes:
-    return f"notify:profile:{user_id}".encode()
+    return b"EVAL", _KEEP_NEWER, b"1", key, b"%d" % known.version, encode(known), b"%d" % KEPT_S, whole
 
 
 _decode_known = msgspec.json.Decoder(Known).decode

@@ -20,9 +20,19 @@ class Profiles:
     heard (`listening`), so that nobody here would know of a newer version.
     """
 
-    def __init__(self, records: RecordStore, shared: Shared, listening: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        records: RecordStore,
+        shared: Shared,
+        listening: Callable[[], bool],
+        *,
+        floors: Floors | None = None,
+        wait_s: float = _WAIT_S,
+    ) -> None:
+        """`wait_s`: how long a read waits for the recorder to catch up with a change that was answered."""
         self._records, self._shared, self._listening = records, shared, listening
-        self._floors = Floors()
+        self._floors = Floors() if floors is None else floors
+        self._wait_s = wait_s
         self._untold: dict[str, Known] = {}
         self._telling: asyncio.Task[None] | None = None
 
@@ -60,7 +70,7 @@ class Profiles:
         return heard if told.profile is None and heard.version == told.version else told
 
     async def _recorded(self, user_id: str, known: Known) -> ProfileV1:
-        until = monotonic() + _WAIT_S
+        until = monotonic() + self._wait_s
         while True:
             profile = await self._records.profile(user_id) or NOBODY
             if profile.version >= known.version:

@@ -34,7 +34,7 @@ async def redis_client(redis: settings.Redis) -> AsyncIterator[Expendable]:
 
 
 async def test_redis_keeps_the_newest_whoever_tells_last(redis_client: Expendable) -> None:
-    shared, user = RedisShared(Pipelined(redis_client)), f"ann-{uuid4()}"
+    shared, user = RedisShared(Pipelined(redis_client), settings.Kafka(prefix="a.", generation=2)), f"ann-{uuid4()}"
     assert await shared.read(user) is None
     steps = [
         (Known(5), Known(5)),
@@ -48,12 +48,22 @@ async def test_redis_keeps_the_newest_whoever_tells_last(redis_client: Expendabl
     for told, expected in steps:
         await shared.tell({user: told, f"{user}-other": told})
         assert await shared.read(user) == expected
-    left = await redis_client.client.ttl(f"notify:profile:{user}")
+    left = await redis_client.client.ttl(f"a.:2:profile:{user}")
     assert KEPT_S - 5 <= left <= KEPT_S
 
 
+async def test_systems_on_one_redis_and_generations_of_topics_do_not_see_each_other(redis_client: Expendable) -> None:
+    """A higher version of the same user elsewhere would hide each change here, answered or not."""
+    user, pipelined = f"ann-{uuid4()}", Pipelined(redis_client)
+    places = [settings.Kafka(prefix=prefix, generation=n) for prefix in ("a.", "b.") for n in (1, 2)]
+    for version, place in enumerate(places, 1):
+        await RedisShared(pipelined, place).tell({user: Known(10 - version, ProfileV1(version=10 - version))})
+    found = [await RedisShared(pipelined, place).read(user) for place in places]
+    assert [one and one.version for one in found] == [9, 8, 7, 6]
+
+
 async def test_nobody_has_a_profile_too(redis_client: Expendable) -> None:
-    shared, user = RedisShared(Pipelined(redis_client)), f"nobody-{uuid4()}"
+    shared, user = RedisShared(Pipelined(redis_client), settings.Kafka()), f"nobody-{uuid4()}"
     await shared.tell({user: Known(0, ProfileV1())})
     assert await shared.read(user) == Known(0, ProfileV1())
 
