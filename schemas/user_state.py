@@ -22,11 +22,15 @@ class Pending(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Stopped(msgspec.Struct, frozen=True, array_like=True):
-    """Why a notification may not be sent any more, on these channels (none named means all); `until` in ms."""
+    """Why a notification may not be sent any more, on these channels (none named means all).
+
+    Known from `at`, the last time it was said, and until `until` (ms).
+    """
 
     until: int
     reason: Reason
     channels: tuple[Channel, ...] = ()
+    at: int = 0
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):

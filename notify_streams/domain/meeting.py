@@ -11,7 +11,6 @@ import msgspec
 
 from notify_streams.domain import budget, dedup
 from notify_streams.domain.dedup import COLLECTED, DEFERRED, DELIVERED, Seen, Sighting, verdict_in
-from notify_streams.domain.stopping import UNDER_WAY_MS
 from schemas.decisions import Collect, Defer, Deliver, StateSlice, Verdict
 from schemas.notifications import NotificationV1
 from schemas.user_state import Pending, UserState, Window
@@ -249,7 +248,7 @@ def _holds(entry: Pending, state: UserState, notification: NotificationV1, profi
 def _is_stopped_since(state: UserState, notification: NotificationV1, decided_at: int) -> bool:
     """Whether a stop came after a decision at that instant (ms): the same one cannot be made again."""
     stopped = state.stopped.get(dedup.print_of(notification.notification_id)) if state.stopped else None
-    return stopped is not None and stopped.until - UNDER_WAY_MS >= decided_at
+    return stopped is not None and stopped.at >= decided_at
 
 
 def _code(verdict: Verdict) -> int:

@@ -42,7 +42,7 @@ def stop(
     if known is not None:
         reason, before = known.reason, known.channels
         channels = (*before, *(c for c in channels if c not in before)) if before and channels else ()
-    stopped = {**state.stopped, print_: Stopped(until, reason, channels)}
+    stopped = {**state.stopped, print_: Stopped(until, reason, channels, now)}
     if len(stopped) > _MOST_STOPPED:
         del stopped[min(stopped, key=lambda p: stopped[p].until)]
     told = StopV1(at=now, until=until, notification_id=notification_id, reason=reason, channels=channels)

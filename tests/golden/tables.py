@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             seen=bytes(range(50)),
             pending={b"0123456789\x01": Pending(2, LATER, b"orig", NOW, 7, LATER, "decide/1/email")},
             charged=bytes(range(32)),
-            stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",))},
+            stopped={b"0123456789": Stopped(LATER, Reason.READ, ("email",), NOW)},
             older=(497_222, 497_223),
             latest={b"0123456789": Latest(ID, NOW, LATER, (DELIVERY,), NOW)},
         ),
