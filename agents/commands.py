@@ -16,7 +16,7 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
-from notify_streams.streaming.outgoing import Outgoing
+from notify_streams.streaming.outgoing import Outgoing, TooLarge
 from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.settle import settled
 from schemas.catalogue import Catalogue
@@ -82,6 +82,21 @@ class Commands:
             self.profiles.store(partition, user, changed, outgoing)
         return partition, user, result
 
+    def tell(self, event: EventT[bytes], answer: Answer, outgoing: Outgoing) -> None:
+        """Publish what `take` answered, of a profile that is acknowledged. An answer that is too long goes without the
+        profile, which readers then find in the records; one that cannot be sent at all is a dead letter, and what the
+        command did stays.
+        """
+        partition, user, result = answer
+        try:
+            try:
+                outgoing.add(topics.COMMAND_RESULTS, partition, user, encode(result))
+            except TooLarge:
+                short = msgspec.structs.replace(result, profile=None)
+                outgoing.add(topics.COMMAND_RESULTS, partition, user, encode(short))
+        except Exception as error:  # noqa: BLE001  one answer must not take those of others with it
+            self.dead.bury(event, error, outgoing, now=self.clock())
+
     def _apply(self, partition: int, user: bytes, profile: ProfileV1, changed: ProfileV1, outgoing: Outgoing) -> None:
         """Write the profile, and plan anew what waits. Applied again, all is said again: it may have got lost."""
         now, state = self.clock(), self.states.load(partition, user)
@@ -122,12 +137,13 @@ def register(commands: Commands) -> AgentT[bytes]:
     @app.agent(topic(app, topics.USER_COMMANDS), name="orchestrator.commands")
     async def command(stream: StreamT[bytes]) -> None:
         async for events in batches(stream, BATCH):
-            answers: list[Answer | None] = []
+            answers: list[tuple[EventT[bytes], Answer]] = []
             async with settled(app, commands.states, commands.profiles) as outgoing:
                 for event in events:
                     try:
-                        answers.append(commands.take(event, outgoing))
+                        answer = commands.take(event, outgoing)
                         dead.handled(event)
+                        answers += [] if answer is None else [(event, answer)]
                     except StoreFailed:
                         raise
                     except (NoUser, msgspec.DecodeError) as error:  # others write to this topic: their own faults
@@ -135,8 +151,8 @@ def register(commands: Commands) -> AgentT[bytes]:
                     except Exception as error:  # noqa: BLE001  the fault is in our code for it
                         dead.bury(event, error, outgoing, now=commands.clock())
             async with settled(app) as outgoing:
-                for partition, user, result in filter(None, answers):
-                    outgoing.add(topics.COMMAND_RESULTS, partition, user, encode(result))
+                for event, answer in answers:
+                    commands.tell(event, answer, outgoing)
             records.inc(len(events))
 
     return command

@@ -7,8 +7,9 @@ import pytest
 from agents.commands import Commands
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
+from notify_streams.streaming.outgoing import TooLarge
 from schemas.codec import encode
-from schemas.commands import PatchPreferencesV1, Preferences, PutEndpointV1
+from schemas.commands import PatchPreferencesV1, Preferences, PutEndpointV1, decode_result
 from schemas.profiles import NOBODY, Address, ProfileV1, decode_profile
 from schemas.stops import decode_stop
 from tables.profiles import Profiles
@@ -126,3 +127,44 @@ def test_an_endpoint_becomes_part_of_the_profile(commands: Commands, outgoing: R
     commands.take(at_home(commands, encode(command)), outgoing)
     [endpoint] = commands.profiles.load(commands.partitions.of(b"ann"), b"ann").endpoints
     assert (endpoint.endpoint_id, endpoint.verified) == ("home", True)
+
+
+def answered(commands: Commands, outgoing: Recording, *, limit: int) -> Recording:
+    """What is published of a command's answer where records are at most `limit` bytes long."""
+    event = at_home(commands, a_patch())
+    answer = commands.take(event, outgoing)
+    assert answer is not None
+    told = Recording(limit)
+    commands.tell(event, answer, told)
+    return told
+
+
+def test_an_answer_that_is_too_long_for_a_record_goes_without_the_profile(
+    commands: Commands, outgoing: Recording
+) -> None:
+    whole, short = (answered(commands, outgoing, limit=limit) for limit in (1024, 120))
+    results = [decode_result(told.of("command-results")[0]) for told in (whole, short)]
+    assert [(r.command_id, r.version, r.profile is None) for r in results] == [("to-fr", 1, False), ("to-fr", 1, True)]
+
+
+def test_an_answer_that_cannot_be_sent_is_a_dead_letter_and_the_change_stays(
+    commands: Commands, outgoing: Recording
+) -> None:
+    class Refusing(Recording):
+        def add(self, topic: str, *args: Any, **kwargs: Any) -> None:
+            if topic == "command-results":
+                raise TooLarge("a record of ours")
+            super().add(topic, *args, **kwargs)
+
+    event = at_home(commands, a_patch())
+    answer = commands.take(event, outgoing)
+    assert answer is not None
+    told = Refusing()
+    commands.tell(event, answer, told)
+    [letter] = told.records
+    assert (letter.topic, letter.value, letter.headers["notify-error-class"]) == (
+        "dead-letters",
+        a_patch(),
+        b"TooLarge",
+    )
+    assert commands.profiles.load(commands.partitions.of(b"ann"), b"ann").locale == "fr"
