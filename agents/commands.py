@@ -1,6 +1,7 @@
 """User commands in; profiles written, and only then the results out."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import msgspec
 from faust.types import AgentT, EventT, StreamT
@@ -16,7 +17,7 @@ from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.keyed import NoUser
-from notify_streams.streaming.outgoing import Outgoing, TooLarge
+from notify_streams.streaming.outgoing import Headers, Outgoing, TooLarge
 from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.settle import settled
 from schemas.catalogue import Catalogue
@@ -60,7 +61,7 @@ class Commands:
         home = self.partitions.of(user)
         if home != partition:
             MISROUTED.labels(topic=topics.USER_COMMANDS).inc()
-            outgoing.add(topics.USER_COMMANDS, home, user, message.value)
+            outgoing.add(topics.USER_COMMANDS, home, user, message.value, cast("Headers", message.headers or ()))
             return None
         place = {"generation": self.generation, "offset": message.offset}
         profile = self.profiles.load(partition, user)

@@ -63,13 +63,26 @@ def test_a_refused_command_is_remembered_and_changes_no_version(commands: Comman
     assert (answer[2].status, answer[2].version) == ("invalid", 0)
 
 
-def test_a_command_on_another_users_partition_is_sent_on_as_it_came(commands: Commands, outgoing: Recording) -> None:
-    home = commands.partitions.of(b"ann")
-    astray = arrived(a_patch(), b"ann", partition=(home + 1) % 4)
-    assert commands.take(astray, outgoing) is None
-    [record] = outgoing.records
-    assert (record.topic, record.partition, record.key, record.value) == ("user-commands", home, b"ann", a_patch())
-    assert commands.profiles.load((home + 1) % 4, b"ann") == NOBODY
+@pytest.mark.parametrize("user", ["ann", "user-42", "a b", "änn", "名", "x" * 128])
+def test_a_command_astray_is_sent_on_once_and_as_it_came_and_is_taken_where_it_then_is(
+    commands: Commands, outgoing: Recording, user: str
+) -> None:
+    """Whatever partitioner its writer has; what is sent on is at home, so it cannot go round."""
+    key = user.encode()
+    home = commands.partitions.of(key)
+    for partition in {0, 1, 2, 3} - {home}:
+        astray = arrived(a_patch(), key, partition=partition, headers=[("traceparent", b"00-1")])
+        assert commands.take(astray, outgoing) is None
+        assert commands.profiles.load(partition, key) == NOBODY
+    assert {(r.topic, r.partition, r.key, r.value) for r in outgoing.records} == {
+        ("user-commands", home, key, a_patch())
+    }
+    assert [r.headers for r in outgoing.records] == [{"traceparent": b"00-1"}] * 3
+    there = Recording()
+    answer = commands.take(arrived(a_patch(), key, partition=home), there)
+    assert answer is not None
+    assert (answer[0], answer[2].status) == (home, "applied")
+    assert "user-commands" not in there.topics()
 
 
 def test_a_null_value_resets_the_user_and_every_gateway_hears_of_it(commands: Commands, outgoing: Recording) -> None:
