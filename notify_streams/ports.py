@@ -9,6 +9,7 @@ import msgspec
 
 from notify_streams.domain.answers import Answer
 from notify_streams.domain.rendered import Rendered, RenderedInbox
+from notify_streams.domain.throttle import Grant
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
 from schemas.facts import Fact
@@ -72,6 +73,16 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+
+
+class Limiter(Protocol):
+    """How many calls per second a provider gets, over all processes: HIGH first, LOW at most 60 %."""
+
+    async def take(self, provider: str, lane: Lane, wanted: int) -> Grant:
+        """At most `wanted` permits for calls that are made at once. Raises Unavailable."""
+
+    async def pause(self, provider: str, for_ms: int) -> None:
+        """Nobody gets a permit for so long: the provider has asked for it. A longer pause stays. Raises Unavailable."""
 
 
 class Renderer(Protocol):

@@ -1,0 +1,75 @@
+"""A provider's rate as a value: the generic cell rate algorithm (GCRA, ITU-T I.371), with a share for LOW and HIGH first.
+
+Nothing is counted and nothing has to expire: what is kept is the instant at which the rate is used up to, so that
+whatever is lost or left over, after `TOLERANCE_S` the full rate is there again. `providers/limiter.py` has the same as
+a script in Redis; one contract suite runs over both.
+"""
+
+from math import ceil, floor
+
+import msgspec
+
+from schemas.words import Lane
+
+TOLERANCE_S = 0.1  # how much of the rate may go at once: over a minute an error of 0.2 %
+RESERVE = 0.8  # the part of it that NORMAL and LOW leave to HIGH
+LOW_SHARE = 0.6
+HIGH_WAITS_S = 0.25  # how long the others stand back after HIGH had to wait
+_SKEWED_S = 10.0
+
+
+class Throttle(msgspec.Struct, frozen=True):
+    """Instants in seconds: until when the rate, and LOW's part of it, is used up; until when HIGH has precedence, and
+    nobody may call.
+    """
+
+    used_until: float = 0.0
+    low_until: float = 0.0
+    high_until: float = 0.0
+    paused_until: float = 0.0
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """How many calls may be made now, and in how many ms it makes sense to ask for more (0 where all were granted)."""
+
+    granted: int
+    wait_ms: int = 0
+
+
+FRESH = Throttle()
+
+
+def take(throttle: Throttle, rate: float, lane: Lane, wanted: int, now: float) -> tuple[Throttle, Grant]:
+    """At most `wanted` permits at `now` (s) of `rate` per second."""
+    if now < throttle.paused_until:
+        return throttle, Grant(0, ceil((throttle.paused_until - now) * 1000))
+    used, low = _sane(throttle.used_until, now), _sane(throttle.low_until, now)
+    tolerance = TOLERANCE_S if lane == "high" else TOLERANCE_S * RESERVE
+    free, wait = _free(used, rate, tolerance, now)
+    if lane == "low":
+        of_low, wait_low = _free(low, rate * LOW_SHARE, TOLERANCE_S, now)
+        free, wait = min(free, of_low), max(wait, wait_low)
+    behind = lane != "high" and now < throttle.high_until
+    granted = 0 if behind else min(wanted, free)
+    high = now + HIGH_WAITS_S if lane == "high" and granted < wanted else throttle.high_until
+    if behind:
+        wait = throttle.high_until - now
+    after = Throttle(
+        used + granted / rate,
+        low + granted / (rate * LOW_SHARE) if lane == "low" else low,
+        high,
+        throttle.paused_until,
+    )
+    return after, Grant(granted, 0 if granted == wanted else max(1, ceil(wait * 1000)))
+
+
+def _sane(until: float, now: float) -> float:
+    """Not in the past; and not where only a clock that was set back can have put it."""
+    return now if until < now or until > now + _SKEWED_S else until
+
+
+def _free(until: float, rate: float, tolerance: float, now: float) -> tuple[int, float]:
+    """How many permits are free, and in how many seconds the next one is."""
+    tolerance = max(tolerance, 1 / rate)
+    left = tolerance - (until - now)
+    return max(0, floor(left * rate + 1e-6)), max(0.0, 1 / rate - left)
