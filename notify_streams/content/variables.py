@@ -12,18 +12,22 @@ _DEFAULTS = frozenset({"default", "d"})
 
 
 def required(
-    tree: nodes.Template, parent: Callable[[str], nodes.Template], overridden: frozenset[str] = frozenset()
+    tree: nodes.Template,
+    parent: Callable[[str], nodes.Template],
+    overridden: frozenset[str] = frozenset(),
+    bound: frozenset[str] = GIVEN,
 ) -> set[str]:
     """Variables used outside any condition and without a default, in the template and in what it extends.
 
-    `overridden` names the blocks that a template further down writes anew.
+    `overridden` names the blocks that a template further down writes anew, `bound` what it sets.
     """
     body = [n for n in tree.body if not (isinstance(n, nodes.Block) and n.name in overridden)]
-    found = set(_needed(body, {*GIVEN}))
+    found = set(_needed(body, {*bound}))
     blocks = overridden | {block.name for block in tree.find_all(nodes.Block)}
+    known = bound.union(*(_targets(node.target) for node in tree.body if isinstance(node, nodes.Assign)))
     for extends in tree.find_all(nodes.Extends):
         assert isinstance(extends.template, nodes.Const)
-        found |= required(parent(extends.template.value), parent, blocks)
+        found |= required(parent(extends.template.value), parent, blocks, known)
     return found
 
 

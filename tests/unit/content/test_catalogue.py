@@ -103,6 +103,15 @@ def test_required_reaches_into_what_a_template_extends(tmp_path: Path) -> None:
     assert folder.load().types["order.confirmed"].required == ("a", "b", "d")
 
 
+def test_what_a_template_sets_its_layout_does_not_require(tmp_path: Path) -> None:
+    child = (
+        '{% extends "_layout/x.html" %}{% set head, rest = a, "b" %}{% block body %}{% set inner = 1 %}{% endblock %}'
+    )
+    folder = Folder(tmp_path).mail(html=child)
+    folder.put("_layout/x.html", "{{ head }}{{ rest }}{{ inner }}{% block body %}{% endblock %}")
+    assert folder.load().types["order.confirmed"].required == ("a", "inner")
+
+
 def test_the_hash_changes_with_the_catalogue_and_with_any_template(tmp_path: Path) -> None:
     folder = Folder(tmp_path).mail()
     hashes = [folder.load().hash, folder.load().hash]
