@@ -1,4 +1,4 @@
-"""A provider's rate as a value: the generic cell rate algorithm (GCRA, ITU-T I.371), with a share for LOW and HIGH first.
+"""A provider's rate as a value: the generic cell rate algorithm (GCRA, ITU-T I.371), LOW with a share, HIGH first.
 
 Nothing is counted and nothing has to expire: what is kept is the instant at which the rate is used up to, so that
 whatever is lost or left over, after `TOLERANCE_S` the full rate is there again. `providers/limiter.py` has the same as
@@ -44,23 +44,22 @@ def take(throttle: Throttle, rate: float, lane: Lane, wanted: int, now: float) -
     if now < throttle.paused_until:
         return throttle, Grant(0, ceil((throttle.paused_until - now) * 1000))
     used, low = _sane(throttle.used_until, now), _sane(throttle.low_until, now)
-    tolerance = TOLERANCE_S if lane == "high" else TOLERANCE_S * RESERVE
-    free, wait = _free(used, rate, tolerance, now)
+    tolerance, of_low = max(TOLERANCE_S if lane == "high" else TOLERANCE_S * RESERVE, 1 / rate), rate * LOW_SHARE
+    free = _free(used, rate, tolerance, now)
     if lane == "low":
-        of_low, wait_low = _free(low, rate * LOW_SHARE, TOLERANCE_S, now)
-        free, wait = min(free, of_low), max(wait, wait_low)
+        free = min(free, _free(low, of_low, max(TOLERANCE_S, 1 / of_low), now))
     behind = lane != "high" and now < throttle.high_until
     granted = 0 if behind else min(wanted, free)
+    used += granted / rate
+    wait = used - now - tolerance + 1 / rate
+    if lane == "low":
+        low += granted / of_low
+        wait = max(wait, low - now - max(TOLERANCE_S, 1 / of_low) + 1 / of_low)
     high = now + HIGH_WAITS_S if lane == "high" and granted < wanted else throttle.high_until
     if behind:
         wait = throttle.high_until - now
-    after = Throttle(
-        used + granted / rate,
-        low + granted / (rate * LOW_SHARE) if lane == "low" else low,
-        high,
-        throttle.paused_until,
-    )
-    return after, Grant(granted, 0 if granted == wanted else max(1, ceil(wait * 1000)))
+    wait_ms = 0 if granted == wanted else max(1, ceil(wait * 1000))
+    return Throttle(used, low, high, throttle.paused_until), Grant(granted, wait_ms)
 
 
 def _sane(until: float, now: float) -> float:
@@ -68,8 +67,6 @@ def _sane(until: float, now: float) -> float:
     return now if until < now or until > now + _SKEWED_S else until
 
 
-def _free(until: float, rate: float, tolerance: float, now: float) -> tuple[int, float]:
-    """How many permits are free, and in how many seconds the next one is."""
-    tolerance = max(tolerance, 1 / rate)
-    left = tolerance - (until - now)
-    return max(0, floor(left * rate + 1e-6)), max(0.0, 1 / rate - left)
+def _free(until: float, rate: float, tolerance: float, now: float) -> int:
+    """How many permits are free."""
+    return max(0, floor((tolerance - (until - now)) * rate + 1e-6))

@@ -22,27 +22,27 @@ local function sane(text)
   return at
 end
 local function free(at, rate, tolerance)
-  tolerance = math.max(tolerance, 1 / rate)
-  local left = tolerance - (at - now)
-  return math.max(0, math.floor(left * rate + 1e-6)), math.max(0, 1 / rate - left)
+  return math.max(0, math.floor((tolerance - (at - now)) * rate + 1e-6))
 end
 local paused, high = tonumber(kept[4] or '0'), tonumber(kept[3] or '0')
 if now < paused then return {{0, math.ceil((paused - now) * 1000)}} end
 local used, low = sane(kept[1]), sane(kept[2])
-local tolerance = {throttle.TOLERANCE_S}
+local tolerance, of_low = {throttle.TOLERANCE_S}, rate * {throttle.LOW_SHARE}
+local low_tolerance = math.max(tolerance, 1 / of_low)
 if lane ~= 'high' then tolerance = tolerance * {throttle.RESERVE} end
-local count, wait = free(used, rate, tolerance)
-if lane == 'low' then
-  local of_low, wait_low = free(low, rate * {throttle.LOW_SHARE}, {throttle.TOLERANCE_S})
-  count, wait = math.min(count, of_low), math.max(wait, wait_low)
-end
-local granted = math.min(wanted, count)
-if lane ~= 'high' and now < high then
-  granted, wait = 0, high - now
-end
-if lane == 'high' and granted < wanted then high = now + {throttle.HIGH_WAITS_S} end
+tolerance = math.max(tolerance, 1 / rate)
+local count = free(used, rate, tolerance)
+if lane == 'low' then count = math.min(count, free(low, of_low, low_tolerance)) end
+local behind = lane ~= 'high' and now < high
+local granted = behind and 0 or math.min(wanted, count)
 used = used + granted / rate
-if lane == 'low' then low = low + granted / (rate * {throttle.LOW_SHARE}) end
+local wait = used - now - tolerance + 1 / rate
+if lane == 'low' then
+  low = low + granted / of_low
+  wait = math.max(wait, low - now - low_tolerance + 1 / of_low)
+end
+if behind then wait = high - now end
+if lane == 'high' and granted < wanted then high = now + {throttle.HIGH_WAITS_S} end
 local function exact(at) return string.format('%.6f', at) end
 redis.call('HSET', KEYS[1], 'used', exact(used), 'low', exact(low), 'high', exact(high))
 redis.call('PEXPIRE', KEYS[1], 60000)
