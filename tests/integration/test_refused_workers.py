@@ -91,6 +91,21 @@ async def test_a_worker_for_which_there_is_no_partition_stays_and_takes_over(bro
     await broker.until(lambda: standby.values.total() >= 10, within=60)
 
 
+async def test_a_broker_that_is_away_longer_than_a_session_refuses_nobody(broker: Kafka, engines: LocalEngines) -> None:
+    """An idle worker waits for it, and goes on. (One that has something to say first meets its lease.)"""
+    await broker.make("in")
+    worker = await broker.start("echo")
+    await broker.fill("in", numbered(3))
+    await broker.caught_up()
+    await engines.kill("kafka")
+    await asyncio.sleep(10)  # its session is 6 s
+    await engines.start("kafka")
+    await broker.fill("in", numbered(4, 1))
+    await broker.until(lambda: worker.values.total() >= 7, within=60)
+    assert worker.child.exit_code is None
+    assert "worker.refused_by_group" not in worker.log
+
+
 async def test_a_role_that_met_its_own_older_membership_becomes_ready_by_itself(
     engines: LocalEngines, tmp_path: Path
 ) -> None:
