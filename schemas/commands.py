@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from schemas.addresses import AddressState
 from schemas.profiles import Address, Frequency, ProfileV1, QuietHours, TimeOfDay
 from schemas.words import Channel, Millis
 
@@ -36,7 +37,10 @@ class PatchPreferencesV1(_Command, frozen=True, tag="patch-preferences.v1"):
 
 
 class PutEndpointV1(_Command, frozen=True, tag="put-endpoint.v1"):
-    """Add or replace one endpoint. The registry gives it, which knows whether the address is suppressed."""
+    """Add or replace one endpoint. The registry gives it, which knows whether the address is suppressed.
+
+    `at` is when the user asked (ms): one that was asked for later, or removed later, stays as it is. 0 is always now.
+    """
 
     channel: Channel
     endpoint_id: str
@@ -45,13 +49,15 @@ class PutEndpointV1(_Command, frozen=True, tag="put-endpoint.v1"):
     platform: str | None = None
     suppressed: str | None = None
     suppressed_until: Millis | None = None
+    at: Millis = 0
 
 
 class RemoveEndpointV1(_Command, frozen=True, tag="remove-endpoint.v1"):
-    """Forget one endpoint."""
+    """Forget one endpoint, unless it was asked for after `at` (ms). 0 is always now."""
 
     channel: Channel
     endpoint_id: str
+    at: Millis = 0
 
 
 class VerifyEndpointV1(_Command, frozen=True, tag="verify-endpoint.v1"):
@@ -119,7 +125,8 @@ class CommandResultV1(
 ):
     """Published on `notify.command-results` once the change is acknowledged: it then governs what is accepted later.
 
-    `profile` is the whole as of `version`, so that every gateway can show it before it is recorded.
+    `profile` is the whole as of `version`, so that every gateway can show it before it is recorded. An answer of the
+    registry concerns no user: `user_id` is empty, and `address` is what is kept of the address after the change.
     """
 
     command_id: str
@@ -128,6 +135,7 @@ class CommandResultV1(
     version: int
     errors: tuple[FieldError, ...] = ()
     profile: ProfileV1 | None = None
+    address: AddressState | None = None
 
 
 decode_command = msgspec.json.Decoder(UserCommand).decode

@@ -22,7 +22,8 @@ class Address(msgspec.Struct, frozen=True, omit_defaults=True):
 class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One address of a user: mailbox, number, device token, subscription, url.
 
-    `suppressed` says why nothing is sent there, until `suppressed_until` (ms; None means until it is lifted).
+    `suppressed` says why nothing is sent there, until `suppressed_until` (ms; None means until it is lifted). `at` is
+    when the user asked for it (ms; 0 where nobody noted it): what was asked for earlier, and comes later, is past.
     """
 
     channel: Channel
@@ -31,6 +32,7 @@ class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     suppressed: str | None = None
     suppressed_until: Millis | None = None
     platform: str | None = None
+    at: Millis = 0
     content: Address | None = None
     sealed: Sealed | None = None
 
@@ -53,11 +55,19 @@ class Applied(msgspec.Struct, frozen=True, array_like=True):
     version: int
 
 
+class Removed(msgspec.Struct, frozen=True, array_like=True):
+    """An endpoint that its user has removed at `at` (ms): a claim from before must not bring it back."""
+
+    channel: Channel
+    endpoint_id: str
+    at: Millis
+
+
 class ProfileV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="profile.v1", tag_field="schema"):
     """Value of the `profiles` table, keyed by user id; its changelog is the public, compacted `notify.profiles`.
 
     `version` counts changes. `applied` lists the last commands, newest last, so that a repeated command repeats
-    its answer instead of being applied again.
+    its answer instead of being applied again; `removed` the last endpoints that are gone, in that order too.
     """
 
     version: int = 0
@@ -71,6 +81,7 @@ class ProfileV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
     endpoints: tuple[Endpoint, ...] = ()
     erased: bool = False
     applied: tuple[Applied, ...] = ()
+    removed: tuple[Removed, ...] = ()
 
 
 NOBODY = ProfileV1()

@@ -18,7 +18,7 @@ from schemas import (
     timers,
     user_state,
 )
-from schemas.addresses import AddressState, Owner
+from schemas.addresses import AddressState, Held, Owner
 from schemas.inbox import InboxEntry, InboxHeader
 from schemas.stops import Gate, GateStop
 from schemas.timers import Entry, Place
@@ -58,7 +58,12 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
         msgspec.msgpack.Decoder(Gate),
     ),
     "address": (
-        AddressState("email", (Owner("änn", "home", NOW),), "bounce", LATER, NOW, "ses", (1, 17)),
+        AddressState(
+            "email",
+            (Owner("änn", "home", NOW),),
+            (Held("mailbox_full", LATER, NOW, "ses", "Ann@Example.com"),),
+            (1, 17),
+        ),
         AddressState("push"),
         msgspec.msgpack.Decoder(AddressState),
     ),
@@ -101,6 +106,7 @@ OWN = {
     "address-gone.v1": addresses.decode_change,
     "suppress-address.v1": addresses.decode_change,
     "lift-suppression.v1": addresses.decode_change,
+    "show-address.v1": addresses.decode_change,
     "receipt.v1": receipts.decode_receipt,
     "inbound.v1": receipts.decode_receipt,
 }

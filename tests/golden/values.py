@@ -12,9 +12,13 @@ from schemas import (
 from schemas.addresses import (
     AddressChange,
     AddressGoneV1,
+    AddressState,
     ClaimAddressV1,
+    Held,
     LiftSuppressionV1,
+    Owner,
     ReleaseAddressV1,
+    ShowAddressV1,
     SuppressAddressV1,
 )
 from schemas.commands import (
@@ -35,7 +39,7 @@ from schemas.decisions import CatalogueV1, Collect, DecisionV1, Defer, Deliver, 
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import FlushV1, NotificationV1
 from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
-from schemas.profiles import Address, Applied, Endpoint, ProfileV1, QuietHours
+from schemas.profiles import Address, Applied, Endpoint, ProfileV1, QuietHours, Removed
 from schemas.receipts import InboundV1, ReceiptV1
 from schemas.stops import StopV1
 from schemas.timers import CancelTimerV1, MoveTimerV1, PutTimerV1
@@ -77,6 +81,7 @@ ENDPOINT = Endpoint(
     suppressed="bounce",
     suppressed_until=LATER,
     platform="ios",
+    at=NOW,
     content=Address("t0ken"),
     sealed=SEALED,
 )
@@ -282,12 +287,13 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             platform="ios",
             suppressed="bounce",
             suppressed_until=LATER,
+            at=NOW,
         ),
         PutEndpointV1(command_id="c-1", channel="email", endpoint_id="home", content=Address("a@b.example")),
         msgspec.json.Decoder(commands.UserCommand),
     ),
     "remove-endpoint.v1": (
-        RemoveEndpointV1(command_id="c-1", if_match=7, by="op", channel="email", endpoint_id="home"),
+        RemoveEndpointV1(command_id="c-1", if_match=7, by="op", channel="email", endpoint_id="home", at=NOW),
         RemoveEndpointV1(command_id="c-1", channel="email", endpoint_id="home"),
         msgspec.json.Decoder(commands.UserCommand),
     ),
@@ -336,7 +342,14 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
     ),
     "release-address.v1": (
         ReleaseAddressV1(
-            channel="push", at=NOW, by="user", command_id="c-1", user_id="änn", endpoint_id="phone", if_match=7
+            channel="push",
+            at=NOW,
+            by="user",
+            command_id="c-1",
+            user_id="änn",
+            endpoint_id="phone",
+            if_match=7,
+            quiet=True,
         ),
         ReleaseAddressV1(channel="push", at=NOW, command_id="c-1", user_id="ann", endpoint_id="phone"),
         msgspec.json.Decoder(AddressChange),
@@ -348,14 +361,27 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
     ),
     "suppress-address.v1": (
         SuppressAddressV1(
-            channel="email", at=NOW, by="receipts", reason="bounce", until=LATER, provider="ses", delivery_id=DELIVERY
+            channel="email",
+            at=NOW,
+            by="receipts",
+            reason="bounce",
+            until=LATER,
+            provider="ses",
+            delivery_id=DELIVERY,
+            command_id="c-1",
+            content=Address("Ann@Example.com"),
         ),
         SuppressAddressV1(channel="email", at=NOW, reason="complaint"),
         msgspec.json.Decoder(AddressChange),
     ),
     "lift-suppression.v1": (
-        LiftSuppressionV1(channel="email", at=NOW, by="ops", only="bounce"),
+        LiftSuppressionV1(channel="email", at=NOW, by="ops", only="bounce", command_id="c-1"),
         LiftSuppressionV1(channel="email", at=NOW),
+        msgspec.json.Decoder(AddressChange),
+    ),
+    "show-address.v1": (
+        ShowAddressV1(channel="email", at=NOW, by="ops", command_id="c-1"),
+        ShowAddressV1(channel="email", at=NOW, command_id="c-1"),
         msgspec.json.Decoder(AddressChange),
     ),
     "receipt.v1": (
@@ -426,6 +452,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             version=7,
             errors=(FieldError("/zone", "none"),),
             profile=ProfileV1(version=7),
+            address=AddressState("sms", (Owner("ann", "phone", NOW),), (Held("opt_out", None, NOW),), (1, 3)),
         ),
         CommandResultV1(command_id="c-1", user_id="ann", status="applied", version=8),
         msgspec.json.Decoder(CommandResultV1),
@@ -443,6 +470,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             endpoints=(ENDPOINT,),
             erased=True,
             applied=(Applied(1, 41, "applied", 7),),
+            removed=(Removed("sms", "phone", NOW),),
         ),
         ProfileV1(),
         msgspec.json.Decoder(ProfileV1),
