@@ -46,7 +46,9 @@ def test_what_waits_comes_back_at_once_under_its_own_revision() -> None:
     timer = timer_id(a_notification(), ["email"])
     assert followed.timers == (MoveTimerV1(timer_id=timer, due_at=LATER, revision=1),)
     assert followed.stops == (StopV1(at=LATER, until=LATER + UNDER_WAY_MS, notification_id=A_NOTIFICATION),)
-    assert followed.state.stopped == {print_of(A_NOTIFICATION): Stopped(LATER + UNDER_WAY_MS, Reason.CANCELLED, at=LATER)}
+    assert followed.state.stopped == {
+        print_of(A_NOTIFICATION): Stopped(LATER + UNDER_WAY_MS, Reason.CANCELLED, at=LATER)
+    }
 
 
 def test_a_cancel_that_comes_before_its_event_is_kept() -> None:
