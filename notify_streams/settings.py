@@ -119,7 +119,8 @@ class Retry(_Section, frozen=True):
 class Channel(_Section, frozen=True):
     """One channel: who carries it, how it retries, how long an unknown outcome is left alone.
 
-    `concurrency` calls are made at once per lane and process: lanes do not wait for each other's connections.
+    `concurrency` calls are made at once per lane and process: lanes do not wait for each other's connections. As many
+    connections are open at most, kept while they are in use; several hundred are no trouble.
     """
 
     providers: tuple[str, ...] = ()
@@ -145,6 +146,7 @@ class Provider(_Section, frozen=True):
     username: str = ""
     password: str = ""
     sender: str = "Notify <no-reply@notify.example>"
+    reply_to: str = ""
     starttls: Literal["never", "auto", "always"] = "auto"
     region: str = ""
     access_key_id: str = ""

@@ -37,7 +37,8 @@ class RawServer:
     """Answers each command as usual unless `answers` says otherwise: a reply, CLOSE or HANG, by command.
 
     Beyond the commands there are `greeting`, `content` (while the mail comes in) and `end` (after its final dot).
-    `once` lifts what was told after its first use.
+    `once` lifts what was told after its first use. `recipients`: what RCPT gets that contains the key. `pause`: seconds
+    before every answer.
     """
 
     answers: dict[str, bytes] = field(default_factory=dict)
@@ -46,6 +47,8 @@ class RawServer:
     connections: int = 0
     heard: list[bytes] = field(default_factory=list)
     mails: list[bytes] = field(default_factory=list)
+    recipients: dict[bytes, bytes] = field(default_factory=dict)
+    pause: float = 0.0
     conversations: set[asyncio.Task[None]] = field(default_factory=set)
 
     def told(self, phase: str, usual: bytes) -> bytes:
@@ -78,7 +81,8 @@ class RawServer:
         while line := await reader.readline():
             command = line[:4].upper()
             self.heard.append(line.strip())
-            await self._say(writer, self.told(command.decode(), _ANSWERS[command]))
+            refused = (answer for part, answer in self.recipients.items() if command == b"RCPT" and part in line)
+            await self._say(writer, next(refused, self.told(command.decode(), _ANSWERS[command])))
             if command == b"DATA" and "DATA" not in self.answers:
                 await self._content(reader, writer)
 
@@ -93,6 +97,7 @@ class RawServer:
             raise _Closed
         if answer == HANG:
             await asyncio.sleep(30)
+        await asyncio.sleep(self.pause)
         writer.write(answer + b"\r\n")
         await writer.drain()
 
@@ -102,9 +107,15 @@ class _Closed(Exception):
 
 
 @contextlib.asynccontextmanager
-async def raw_server(answers: dict[str, bytes] | None = None, *, once: bool = False) -> AsyncIterator[RawServer]:
-    server = RawServer(dict(answers or {}), once)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+async def raw_server(
+    answers: dict[str, bytes] | None = None,
+    *,
+    once: bool = False,
+    recipients: dict[bytes, bytes] | None = None,
+    pause: float = 0.0,
+) -> AsyncIterator[RawServer]:
+    server = RawServer(dict(answers or {}), once, recipients=recipients or {}, pause=pause)
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=512)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
@@ -118,7 +129,8 @@ async def provider_at(
     port: int, *, concurrency: int = 4, timeout: str = "5s", **more: str
 ) -> AsyncIterator[SmtpProvider]:
     where = settings.Provider(url=f"smtp://127.0.0.1:{port}", **more)  # type: ignore[arg-type]
-    provider = SmtpProvider.of(where, settings.Channel(concurrency=concurrency, attempt_timeout=timeout))
+    channel = settings.Channel(concurrency=concurrency, attempt_timeout=timeout)
+    provider = SmtpProvider.of(where, channel, name="smtp", public_url="")
     try:
         yield provider
     finally:

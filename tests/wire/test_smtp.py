@@ -2,17 +2,20 @@
 
 import asyncio
 import ssl
+from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from notify_streams import settings
-from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
+from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
 from notify_streams.providers.smtp.adapter import SmtpProvider
 from tests.builders import NOW
 from tests.smtp_servers import CLOSE, HANG, a_mail, provider_at, raw_server, self_signed
 
+NOBODY = TryLater("", about="provider")
 BEFORE_THE_FINAL_DOT = ("greeting", "EHLO", "MAIL", "RCPT", "DATA")
 LARGE = "<p>" + "x" * 20_000_000 + "</p>"
 
@@ -20,14 +23,14 @@ LARGE = "<p>" + "x" * 20_000_000 + "</p>"
 @pytest.mark.parametrize("phase", BEFORE_THE_FINAL_DOT)
 async def test_a_connection_lost_before_the_final_dot_may_be_tried_again(phase: str) -> None:
     async with raw_server({phase: CLOSE}) as server, provider_at(server.port) as provider:
-        assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
+        assert kind(await provider.send(a_mail(), now=NOW)) == NOBODY
         assert server.mails == []
 
 
 @pytest.mark.parametrize("phase", BEFORE_THE_FINAL_DOT)
 async def test_silence_before_the_final_dot_may_be_tried_again(phase: str) -> None:
     async with raw_server({phase: HANG}) as server, provider_at(server.port, timeout="200ms") as provider:
-        assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
+        assert kind(await provider.send(a_mail(), now=NOW)) == NOBODY
 
 
 @pytest.mark.parametrize("told", [CLOSE, HANG])
@@ -55,21 +58,32 @@ async def test_both_attempts_at_a_delivery_carry_the_same_message_id() -> None:
         assert len(server.mails) == 2
 
 
+def kind(answer: Answer) -> Answer:
+    """Without its words."""
+    return msgspec.structs.replace(answer, detail="")
+
+
 @pytest.mark.parametrize(
     ("phase", "reply", "expected"),
     [
         ("RCPT", b"550 5.1.1 no such user", EndpointGone("550 5.1.1 no such user")),
-        ("end", b"554 5.7.1 spam", Refused("554 5.7.1 spam")),
+        ("end", b"554 5.7.1 spam", Refused("554 5.7.1 spam", about="sender")),
+        ("RCPT", b"554 5.7.1 blocked", Refused("554 5.7.1 blocked", about="sender")),
+        ("RCPT", b"552 5.2.2 full", Refused("552 5.2.2 full", about="mailbox_full")),
+        ("RCPT", b"452 4.2.2 full", TryLater("452 4.2.2 full")),
         ("RCPT", b"451 4.7.1 greylisted", TryLater("451 4.7.1 greylisted")),
-        ("MAIL", b"421 4.3.2 too busy", TryLater("421 4.3.2 too busy")),
-        ("DATA", b"452 4.3.1 full", TryLater("452 4.3.1 full")),
-        ("end", b"421 4.3.0 closing", TryLater("421 4.3.0 closing")),
-        ("greeting", b"554 5.7.1 go away", TryLater("554 5.7.1 go away")),
+        ("RCPT", b"421 4.3.2 closing", TryLater("421 4.3.2 closing", about="provider")),
+        ("MAIL", b"421 4.3.2 too busy", TryLater("421 4.3.2 too busy", about="provider")),
+        ("MAIL", b"530 5.7.0 log in", Misconfigured("530 the server does not take our credentials")),
+        ("DATA", b"452 4.3.1 full", TryLater("452 4.3.1 full", about="provider")),
+        ("end", b"421 4.3.0 closing", TryLater("421 4.3.0 closing", about="provider")),
+        ("greeting", b"554 5.7.1 go away", TryLater("554 5.7.1 go away", about="provider")),
         ("RCPT", b"550-5.1.1 no such\r\n550 5.1.1 user", EndpointGone("550 5.1.1 no such 5.1.1 user")),
+        ("RCPT", b"550 5.1.1 kein Postfach f\xfcr ihn", EndpointGone("550 5.1.1 kein Postfach f?r ihn")),
     ],
 )
 async def test_a_refusal_is_answered_by_its_code(phase: str, reply: bytes, expected: Answer) -> None:
-    """EML-01, EML-02."""
+    """EML-01, EML-02, EML-07."""
     async with raw_server({phase: reply}) as server, provider_at(server.port) as provider:
         assert await provider.send(a_mail(), now=NOW) == expected
 
@@ -142,14 +156,32 @@ async def test_an_address_beyond_ascii_needs_a_server_that_takes_it() -> None:
 async def test_a_password_is_never_sent_to_a_server_without_encryption() -> None:
     async with raw_server({"EHLO": b"250-raw\r\n250 AUTH PLAIN"}) as server:
         async with provider_at(server.port, username="u", password="p") as provider:
-            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
+            assert isinstance(await provider.send(a_mail(), now=NOW), Misconfigured)
         assert not any(line.startswith(b"AUTH") for line in server.heard)
 
 
-@pytest.mark.parametrize("bad", [{"url": "http://x"}, {"url": "smtp://"}, {"sender": "nobody"}])
-def test_settings_that_make_no_sense_are_named(bad: dict[str, str]) -> None:
-    with pytest.raises(settings.SettingsError, match=r"providers\.smtp\.(url|sender)"):
-        SmtpProvider.of(settings.Provider(**{"url": "smtp://127.0.0.1", **bad}), settings.Channel())  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("bad", "setting"),
+    [
+        ({"url": ""}, "url"),
+        ({"url": "http://x"}, "url"),
+        ({"url": "smtp://"}, "url"),
+        ({"url": "smtp://x:port"}, "url"),
+        ({"url": "smtp://ann:secret@mail.example"}, "url"),
+        ({"sender": "nobody"}, "sender"),
+        ({"sender": "zoë@notify.example"}, "sender"),
+        ({"reply_to": "nobody"}, "reply_to"),
+        ({"username": "ann"}, "password"),
+        ({"password": "secret"}, "username"),
+        ({"ca_file": "/nowhere.pem"}, "ca_file"),
+        ({"ca_file": __file__}, "ca_file"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(bad: dict[str, str], setting: str) -> None:
+    provider = settings.Provider(**{"url": "smtp://127.0.0.1", **bad})  # type: ignore[arg-type]
+    with pytest.raises(settings.SettingsError, match=rf"^providers\.relay\.{setting}: ") as refused:
+        SmtpProvider.of(provider, settings.Channel(), name="relay")
+    assert "secret" not in str(refused.value)
 
 
 class _Mailbox:
@@ -163,31 +195,78 @@ class _Mailbox:
         return "250 OK"
 
 
-async def test_with_credentials_the_session_is_encrypted_before_they_are_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_with_credentials_the_session_is_encrypted_before_they_are_sent(tmp_path: Path) -> None:
     certificate = self_signed(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     server_side = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     server_side.load_cert_chain(certificate)
     box, loop = _Mailbox(), asyncio.get_running_loop()
 
     def authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, given: object) -> AuthResult:
         assert isinstance(given, LoginPassword)
-        return AuthResult(success=given.password == b"secret", auth_data=given.login)
+        return AuthResult(success=given.password == b"secret", handled=False, auth_data=given.login)
 
     def session() -> SMTP:
         return SMTP(box, tls_context=server_side, authenticator=authenticate, auth_required=True, loop=loop)
 
     server = await loop.create_server(session, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
+    port, ca_file = server.sockets[0].getsockname()[1], str(certificate)
     async with server:
-        async with provider_at(port, username="notify", password="secret") as provider:
+        async with provider_at(port, username="notify", password="secret", ca_file=ca_file) as provider:
             assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
-        async with provider_at(port, username="notify", password="wrong") as provider:
-            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
-        monkeypatch.delenv("SSL_CERT_FILE")
+        async with provider_at(port, username="notify", password="wrong", ca_file=ca_file) as provider:
+            assert isinstance(await provider.send(a_mail(), now=NOW), Misconfigured)
+        async with provider_at(port, starttls="always", ca_file=ca_file) as provider:
+            assert isinstance(await provider.send(a_mail(), now=NOW), Misconfigured)
         async with provider_at(port, username="notify", password="secret") as provider:
-            assert isinstance(await provider.send(a_mail(), now=NOW), TryLater)
+            assert isinstance(await provider.send(a_mail(), now=NOW), Misconfigured)
     await asyncio.sleep(0.05)
     assert box.mails == [(True, b"notify")]
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_not_talked_to(tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path)
+    server_side = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server_side.load_cert_chain(certificate)
+    box, loop = _Mailbox(), asyncio.get_running_loop()
+    server = await loop.create_server(lambda: SMTP(box, loop=loop), "127.0.0.1", 0, ssl=server_side)
+    where = f"smtps://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        for ca_file, expected in (("", Misconfigured), (str(certificate), Sent)):
+            provider = SmtpProvider.of(settings.Provider(url=where, ca_file=ca_file), settings.Channel())
+            assert isinstance(await provider.send(a_mail(), now=NOW), expected)
+            await provider.close()
+    assert len(box.mails) == 1
+
+
+async def test_256_mails_are_under_way_at_once_over_256_connections() -> None:
+    """A reply takes 100 ms: one after the other they would take two minutes."""
+    async with raw_server(pause=0.1) as server, provider_at(server.port, concurrency=256, timeout="20s") as provider:
+        began = asyncio.get_running_loop().time()
+        answers = await asyncio.gather(*(provider.send(a_mail(), now=NOW) for _ in range(256)))
+        assert all(isinstance(a, Sent) for a in answers)
+        assert server.connections == 256
+        assert asyncio.get_running_loop().time() - began < 10
+
+
+async def test_of_three_mailboxes_of_one_user_one_is_refused_and_nothing_else_is_touched() -> None:
+    """EML-03: each mail has one recipient, so that what is refused is refused alone."""
+    to = ("ann@example.com", "gone@example.com", "ann@example.org")
+    async with raw_server(recipients={b"<gone@example.com>": b"550 5.1.1 no such user"}) as server:
+        async with provider_at(server.port) as provider:
+            answers = [await provider.send(a_mail(address), now=NOW) for address in to]
+        assert [type(a) for a in answers] == [Sent, EndpointGone, Sent]
+        assert len(server.mails) == 2
+        assert [line for line in server.heard if line.startswith(b"RCPT")] == [f"RCPT TO:<{a}>".encode() for a in to]
+
+
+async def test_a_campaign_to_full_and_blocked_mailboxes_finds_one_address_that_is_gone() -> None:
+    """EML-07: 1,000 full, 1,000 that block us, one that does not exist."""
+    said = {b"<full": b"552 5.2.2 over quota", b"<block": b"554 5.7.1 blocked", b"<gone": b"550 5.1.1 unknown"}
+    mails = [a_mail(f"{name}-{n}@example.com") for name in ("full", "block") for n in range(1000)]
+    async with (
+        raw_server(recipients=said) as server,
+        provider_at(server.port, concurrency=32, timeout="60s") as provider,
+    ):
+        answers = await asyncio.gather(*(provider.send(m, now=NOW) for m in [*mails, a_mail("gone@example.com")]))
+    abouts = Counter(a.about if isinstance(a, Refused) else type(a).__name__ for a in answers)
+    assert abouts == {"mailbox_full": 1000, "sender": 1000, "EndpointGone": 1}

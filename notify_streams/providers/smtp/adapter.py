@@ -10,8 +10,10 @@ from notify_streams import settings
 from notify_streams.domain.answers import Answer, Refused, Sent
 from notify_streams.domain.rendered import RenderedEmail
 from notify_streams.ports import Message
-from notify_streams.providers.smtp import payload
+from notify_streams.providers.mail.addresses import Malformed, Sender, sender
+from notify_streams.providers.mail.headers import message_id
 from notify_streams.providers.smtp.conversation import Conversation, Stale
+from notify_streams.providers.smtp.payload import envelope
 from notify_streams.providers.smtp.pool import Connection, Pool, client_of
 
 
@@ -20,39 +22,38 @@ class SmtpProvider:
     """Implements `ports.Provider`. SMTP knows no idempotency key, so what became of a mail can stay unknown."""
 
     pool: Pool
-    sender: payload.Sender
+    sender: Sender
     timeout: float
     name: str = "smtp"
     repeatable: bool = False
 
     @classmethod
-    def of(cls, provider: settings.Provider, channel: settings.Channel, *, name: str = "smtp") -> "SmtpProvider":
-        """From the settings. Raises SettingsError for an address or a sender that is none."""
-        try:
-            sender = payload.sender(provider.sender)
-        except payload.Malformed as error:
-            raise settings.SettingsError(f"providers.{name}.sender: {error}") from error
+    def of(
+        cls, provider: settings.Provider, channel: settings.Channel, *, name: str = "smtp", public_url: str = ""
+    ) -> "SmtpProvider":
+        """From the settings. Raises SettingsError for an address, a sender or a login that cannot work."""
         timeout = settings.seconds(channel.attempt_timeout)
-        return cls(Pool(client_of(provider, name, timeout), channel.concurrency), sender, timeout, name)
+        return cls(Pool(client_of(provider, name, timeout), channel.concurrency), sender(provider, name), timeout, name)
 
     def takes(self, message: Message) -> bool:
         """Every mail."""
         return isinstance(message.rendered, RenderedEmail)
 
-    async def send(self, mail: Message, *, now: int) -> Answer:
+    async def send(self, message: Message, *, now: int) -> Answer:
         """Hand the mail over. Whatever the server or the network does is an Answer."""
+        if not isinstance(message.rendered, RenderedEmail):
+            return Refused("no mail")
         try:
-            to = payload.mailbox(mail.address)
-        except payload.Malformed as error:
+            conversation = Conversation(envelope(message, message.rendered, self.sender, now=now))
+        except Malformed as error:
             return Refused(str(error))
-        conversation = Conversation(self.sender.address, to, payload.message(mail, self.sender, to))
         async with self.pool.slots:
             try:
                 async with asyncio.timeout(self.timeout):
                     answer = await self._converse(conversation)
             except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
                 return conversation.interrupted(error)
-        return Sent(payload.message_id(mail, self.sender)) if isinstance(answer, Sent) else answer
+        return Sent(message_id(message, self.sender)) if isinstance(answer, Sent) else answer
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import aiosmtplib
 
+from notify_streams.providers.http import trust
 from notify_streams.settings import Provider, SettingsError
 
 _PORTS = {"smtp": 25, "smtps": 465}
@@ -63,16 +64,16 @@ class Pool:
 
 
 def client_of(provider: Provider, name: str, timeout: float) -> Callable[[], aiosmtplib.SMTP]:
-    """How to reach the provider. Raises SettingsError for an address that is none.
+    """How to reach the provider. Raises SettingsError for an address that is none, or half of the credentials.
 
     With credentials, `starttls = "auto"` means always: a password never travels in the clear unless "never" says so.
     """
-    url = urlsplit(provider.url)
-    if url.scheme not in _PORTS or not url.hostname:
-        raise SettingsError(f"providers.{name}.url: {provider.url!r} is no address such as smtp://mail.example:587")
+    scheme, host, port = _where(provider.url, f"providers.{name}.url")
+    for have, lacks in (("username", "password"), ("password", "username")):
+        if getattr(provider, have) and not getattr(provider, lacks):
+            raise SettingsError(f"providers.{name}.{lacks}: is missing, and {have} is there")
     start_tls = {"never": False, "always": True, "auto": True if provider.username else None}[provider.starttls]
-    implicit = url.scheme == "smtps"
-    host, port = url.hostname, url.port or _PORTS[url.scheme]
+    tls = trust(provider, name)
 
     def client() -> aiosmtplib.SMTP:
         return aiosmtplib.SMTP(
@@ -80,12 +81,25 @@ def client_of(provider: Provider, name: str, timeout: float) -> Callable[[], aio
             port=port,
             username=provider.username or None,
             password=provider.password or None,
-            use_tls=implicit,
-            start_tls=False if implicit else start_tls,
+            use_tls=scheme == "smtps",
+            start_tls=False if scheme == "smtps" else start_tls,
+            tls_context=tls,
             timeout=timeout,
         )
 
     return client
+
+
+def _where(address: str, setting: str) -> tuple[str, str, int]:
+    """Scheme, host and port."""
+    try:
+        url = urlsplit(address)
+        host, port = url.hostname, url.port
+    except ValueError:
+        host = port = None
+    if not host or url.scheme not in _PORTS or url.username is not None:
+        raise SettingsError(f"{setting}: expected an address such as smtp://mail.example:587, without credentials")
+    return url.scheme, host, port or _PORTS[url.scheme]
 
 
 async def _goodbye(client: aiosmtplib.SMTP) -> None:

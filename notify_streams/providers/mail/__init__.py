@@ -1,0 +1,1 @@
+"""What all mail providers share: mailboxes, headers, and the mail as bytes."""
