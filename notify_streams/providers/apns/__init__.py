@@ -1,0 +1,1 @@
+"""Push through the Apple Push Notification service."""

@@ -1,0 +1,1 @@
+"""Push through the push services of browsers."""
