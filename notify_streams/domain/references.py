@@ -11,6 +11,8 @@ import msgspec
 
 from schemas.words import CHANNELS, Channel
 
+TAG = "notify_reference"  # the name under which it goes with a mail, as a tag of SES and a custom argument of SendGrid
+HEADER = "X-Notify-Reference"  # and as a header of every mail
 _MAC, _HEAD = 16, 33
 _PURPOSE = b"delivery-reference.v1"
 

@@ -6,11 +6,11 @@ groups of mails, then a sender of 5 to 15 characters that stays the same; nothin
 
 import re
 
+from notify_streams.domain.references import HEADER
 from notify_streams.ports import Message
 from notify_streams.providers.mail.addresses import Sender
 from notify_streams.providers.mail.words import one_line
 
-REFERENCE = "X-Notify-Reference"
 _GROUP = re.compile(r"[^A-Za-z0-9._-]+")
 _SENDER_ID = "notify-streams"
 
@@ -29,7 +29,7 @@ def own(message: Message, sender: Sender) -> dict[str, str]:
         "Feedback-ID": ":".join((*map(group, (message.type, message.category, message.tenant)), _SENDER_ID)),
     }
     if message.reference:
-        headers[REFERENCE] = message.reference
+        headers[HEADER] = message.reference
     if message.unsubscribe is not None:
         headers["List-Unsubscribe"] = f"<{one_line(message.unsubscribe)}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"

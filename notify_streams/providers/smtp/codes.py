@@ -53,7 +53,7 @@ def meaning(stage: Stage, code: int, text: str) -> Answer:
 
 
 def _believed(code: int, text: str) -> str:
-    """The enhanced code; empty for none. One that disagrees with the basic code's class is the undefined one of that."""
+    """The enhanced code; empty for none. One of another class than the basic one is that class's undefined status."""
     found = _ENHANCED.match(text)
     if found is None:
         return ""
