@@ -10,7 +10,7 @@ class NotificationType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
 
     `required` are the payload fields that the templates of `channels` need, derived from them over all locales.
     `fallback` is the order of channels to try when one ends terminally. `templates` is the folder of its templates
-    where that is not named like the type.
+    where that is not named like the type. `verifies`: it carries a code to the endpoint that is to be verified.
     """
 
     category: str
@@ -21,6 +21,7 @@ class NotificationType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     digestible: bool = False
     aggregate: bool = False
     fallback: tuple[Channel, ...] = ()
+    verifies: bool = False
     required: tuple[str, ...] = ()
     sample: msgspec.Raw = msgspec.Raw(b"{}")
     templates: str = ""

@@ -86,6 +86,7 @@ def _type(name: str, entry: Entry, written: File, found: Sources, sandbox: Sandb
         digestible=entry.digestible,
         aggregate=entry.aggregate,
         fallback=entry.fallback,
+        verifies=entry.verifies,
         templates=entry.templates,
         required=tuple(sorted(_needed(entry.templates or name, rendered, found, sandbox))),
         sample=msgspec.Raw(orjson.dumps(entry.sample)),

@@ -9,9 +9,12 @@ from notify_streams.domain.budget import MOST_LIMIT
 from notify_streams.domain.zones import why_no_zone
 from notify_streams.settings import SettingsError, milliseconds
 from schemas.catalogue import Budget, Windows
+from schemas.words import Channel
 
 _TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _MOST = 1000
+_VERIFIED: frozenset[Channel] = frozenset({"email", "sms", "webhook"})  # a device token shows by itself whose it is
+_BY = "email, sms or webhook alone"
 _LONGEST_WAIT = "7d"
 _SHORTEST_TTL, _LONGEST_TTL = "1s", "366d"
 
@@ -93,6 +96,8 @@ def _check_type(name: str, entry: Entry, written: File) -> None:
     for key in ("digestible", "aggregate"):
         if entry.mandatory and getattr(entry, key):
             raise WrongEntry((*at, key), "a mandatory type comes at once and one by one")
+    if entry.verifies and not (entry.mandatory and {*entry.channels} <= _VERIFIED and not entry.fallback):
+        raise WrongEntry((*at, "verifies"), f"such a type is mandatory, has no fallback, and goes by {_BY}")
     if taken := sorted(GIVEN & entry.sample.keys()):
         raise WrongEntry((*at, "sample"), f"a template never sees a payload's {taken[0]}: every rendering has its own")
 

@@ -39,6 +39,7 @@ class Entry(msgspec.Struct, kw_only=True):
     digestible: bool = False
     aggregate: bool = False
     fallback: tuple[Channel, ...] = ()
+    verifies: bool = False
     templates: str = ""
     sample: dict[str, Any] = {}
 

@@ -1,10 +1,11 @@
 """Which channels a notification goes to now, later or never, and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from notify_streams.domain import windows
+from notify_streams.domain.addresses import normalised
 from notify_streams.domain.budget import is_spent
 from notify_streams.domain.quiet_hours import closes_at, reopens_at
 from schemas.catalogue import Catalogue, NotificationType
@@ -48,7 +49,7 @@ def slice_of(profile: ProfileV1, notification: NotificationV1, type_: Notificati
         quiet_hours=profile.quiet_hours if waits else (),
         digest=_frequencies(profile, channels, type_.category) if waits and profile.digest else {},
         digest_at=profile.digest_at,
-        endpoints=tuple(_without_address(e) for e in profile.endpoints if e.channel in channels),
+        endpoints=tuple(map(_without_address, _distinct(profile, notification))),
         erased=profile.erased,
     )
 
@@ -81,7 +82,7 @@ def _verdict(channel: Channel, asked: _Asked) -> Verdict:
     switched_off = _switched_off(channel, asked)
     if switched_off is not None:
         return Suppress(channel=channel, reason=switched_off)
-    usable = _usable(channel, asked.profile.endpoints, asked.now)
+    usable = _usable(channel, asked)
     if isinstance(usable, Reason):
         return Suppress(channel=channel, reason=usable)
     if channel == "inapp" or asked.type_.mandatory or (asked.state.joining and not asked.state.grouped):
@@ -114,13 +115,17 @@ def _switched_off(channel: Channel, asked: _Asked) -> Reason | None:
     return None if asked.profile.category.get(channel, True) else Reason.OPTED_OUT_OF_CATEGORY
 
 
-def _usable(channel: Channel, endpoints: tuple[Endpoint, ...], now: int) -> tuple[str, ...] | Reason:
-    """The endpoints to send to, or why there is none. The inbox needs no address."""
+def _usable(channel: Channel, asked: _Asked) -> tuple[str, ...] | Reason:
+    """The endpoints to send to, or why there is none. The inbox needs no address.
+
+    What verifies an address goes to the one that is named, and to no other.
+    """
     if channel == "inapp":
         return (INBOX,)
-    known = [e for e in endpoints if e.channel == channel]
-    verified = [e for e in known if e.verified]
-    usable = tuple(e.endpoint_id for e in verified if not _is_suppressed(e, now))
+    verifies, named = asked.type_.verifies, asked.notification.endpoint_id
+    known = [e for e in asked.profile.endpoints if e.channel == channel and (not verifies or e.endpoint_id == named)]
+    verified = [e for e in known if e.verified or verifies]
+    usable = tuple(e.endpoint_id for e in verified if not is_suppressed(e, asked.now))
     if usable:
         return usable
     if not known:
@@ -128,7 +133,8 @@ def _usable(channel: Channel, endpoints: tuple[Endpoint, ...], now: int) -> tupl
     return Reason.ENDPOINT_SUPPRESSED if verified else Reason.ENDPOINT_UNVERIFIED
 
 
-def _is_suppressed(endpoint: Endpoint, now: int) -> bool:
+def is_suppressed(endpoint: Endpoint, now: int) -> bool:
+    """Whether nothing is sent there at `now` (ms)."""
     until = endpoint.suppressed_until
     return endpoint.suppressed is not None and (until is None or now < until)
 
@@ -188,6 +194,24 @@ def _narrowed(switches: Mapping[Channel, bool], channels: tuple[Channel, ...]) -
 
 def _frequencies(profile: ProfileV1, channels: tuple[Channel, ...], category: str) -> dict[Channel, Frequency]:
     return {c: profile.digest[c][category] for c in channels if category in profile.digest.get(c, {})}
+
+
+def _distinct(profile: ProfileV1, notification: NotificationV1) -> Iterator[Endpoint]:
+    """The endpoints of its channels, each address once: one mailbox in two spellings gets one mail.
+
+    The one that the notification names goes first, then what is verified, then what came first.
+    """
+    channels, named = notification.channels, notification.endpoint_id
+    found = [e for e in profile.endpoints if e.channel in channels]
+    if len(found) < 2:
+        yield from found
+        return
+    chosen: dict[tuple[Channel, str], Endpoint] = {}
+    for endpoint in sorted(found, key=lambda e: (e.endpoint_id != named, not e.verified)):
+        content = endpoint.content
+        where = endpoint.endpoint_id if content is None else normalised(endpoint.channel, content.address)
+        chosen.setdefault((endpoint.channel, where), endpoint)
+    yield from (e for e in found if any(e is one for one in chosen.values()))
 
 
 def _without_address(endpoint: Endpoint) -> Endpoint:

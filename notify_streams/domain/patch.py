@@ -1,12 +1,11 @@
 """What a user command makes of a profile, or why it does not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 import msgspec
 
-from notify_streams.domain import checks
-from notify_streams.domain.addresses import address_key, same_address
+from notify_streams.domain import checks, endpoints
 from schemas.catalogue import Catalogue
 from schemas.commands import (
     CancelV1,
@@ -21,12 +20,9 @@ from schemas.commands import (
     UserCommand,
     VerifyEndpointV1,
 )
-from schemas.profiles import Endpoint, ProfileV1
-from schemas.words import Channel
+from schemas.profiles import ProfileV1
 
-BY_USER = "user"
-_replace = msgspec.structs.replace
-_MAX_ENDPOINTS = 32
+BY_USER = endpoints.BY_USER
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -48,7 +44,7 @@ class Invalid(msgspec.Struct, frozen=True):
 
 
 def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> Applied | Conflict | Invalid:
-    """All of the command or nothing of it. A change raises the version by one."""
+    """All of the command or nothing of it. A change raises the version by one, unless only `at`s are others."""
     if command.if_match is not None and command.if_match != profile.version:
         return Conflict(profile.version)
     errors = check(command, catalogue)
@@ -58,20 +54,17 @@ def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> App
         case PatchPreferencesV1():
             changed = _patched(profile, command.patch)
         case PutEndpointV1():
-            changed = _with_endpoint(profile, command)
-            if len(changed.endpoints) > _MAX_ENDPOINTS:
-                return Invalid((FieldError("/endpoint_id", f"a user has at most {_MAX_ENDPOINTS} endpoints"),))
+            changed = endpoints.put(profile, command)
+            if len(changed.endpoints) > endpoints.MOST:
+                return Invalid((FieldError("/endpoint_id", f"a user has at most {endpoints.MOST} endpoints"),))
         case RemoveEndpointV1():
-            kept = tuple(e for e in profile.endpoints if not _is(e, command.channel, command.endpoint_id))
-            changed = msgspec.structs.replace(profile, endpoints=kept)
+            changed = endpoints.removed(profile, command)
         case VerifyEndpointV1():
-            changed = _each(profile, lambda e: _is_at(e, command), lambda e: _replace(e, verified=True))
-        case MarkAddressV1(channel, key):
-            mark = {"suppressed": command.suppressed, "suppressed_until": command.suppressed_until}
-            changed = _each(profile, lambda e: _has(e, channel, key), lambda e: _replace(e, **mark))
-        case DropAddressV1(channel, key):
-            left = tuple(e for e in profile.endpoints if not _has(e, channel, key))
-            changed = msgspec.structs.replace(profile, endpoints=left)
+            changed = endpoints.verified(profile, command)
+        case MarkAddressV1():
+            changed = endpoints.marked(profile, command)
+        case DropAddressV1():
+            changed = endpoints.dropped(profile, command)
         case EraseUserV1():
             changed = ProfileV1(version=profile.version, erased=True, applied=profile.applied)
         case CancelV1():
@@ -80,6 +73,8 @@ def apply(profile: ProfileV1, command: UserCommand, catalogue: Catalogue) -> App
             assert_never(command)
     if changed == profile:
         return Applied(profile)
+    if endpoints.noticed(changed) == endpoints.noticed(profile):
+        return Applied(changed)
     return Applied(msgspec.structs.replace(changed, version=profile.version + 1))
 
 
@@ -122,44 +117,3 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any] | None) -> dict[str
         else:
             merged[key] = kept
     return merged
-
-
-def _with_endpoint(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
-    """In the old one's place, else last. A user's own repeat keeps `verified`.
-
-    Whether the address is suppressed the registry says.
-    """
-    old = next((e for e in profile.endpoints if _is(e, command.channel, command.endpoint_id)), None)
-    address = command.content.address
-    same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
-    new = Endpoint(
-        channel=command.channel,
-        endpoint_id=command.endpoint_id,
-        verified=command.verified or bool(old and same and old.verified and command.by == BY_USER),
-        suppressed=command.suppressed,
-        suppressed_until=command.suppressed_until,
-        platform=command.platform,
-        content=command.content,
-    )
-    if old is None:
-        return msgspec.structs.replace(profile, endpoints=(*profile.endpoints, new))
-    return msgspec.structs.replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
-
-
-def _each(profile: ProfileV1, chosen: Callable[[Endpoint], bool], change: Callable[[Endpoint], Endpoint]) -> ProfileV1:
-    return msgspec.structs.replace(profile, endpoints=tuple(change(e) if chosen(e) else e for e in profile.endpoints))
-
-
-def _has(endpoint: Endpoint, channel: Channel, key: str) -> bool:
-    """Whether this is its address."""
-    content = endpoint.content
-    return endpoint.channel == channel and content is not None and address_key(channel, content.address) == key
-
-
-def _is_at(endpoint: Endpoint, command: VerifyEndpointV1) -> bool:
-    named = _is(endpoint, command.channel, command.endpoint_id)
-    return named and _has(endpoint, command.channel, command.address_key)
-
-
-def _is(endpoint: Endpoint, channel: Channel, endpoint_id: str) -> bool:
-    return endpoint.channel == channel and endpoint.endpoint_id == endpoint_id

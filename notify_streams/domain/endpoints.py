@@ -1,0 +1,107 @@
+"""What commands about endpoints and addresses make of a user's endpoints."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from notify_streams.domain.addresses import address_key, same_address
+from schemas.commands import DropAddressV1, MarkAddressV1, PutEndpointV1, RemoveEndpointV1, VerifyEndpointV1
+from schemas.profiles import Endpoint, ProfileV1, Removed
+from schemas.words import Channel
+
+BY_USER = "user"
+MOST = 32
+_MOST_REMOVED = 16
+_replace = msgspec.structs.replace
+
+
+def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
+    """In the old one's place, else last; of a device token that is there under another name, in its stead.
+
+    A user's own repeat keeps `verified`, and an app that has a token needs no code to show that it is its own. One
+    that was asked for before what is there, or was removed since, changes nothing. Whether the address is suppressed
+    the command says, which the registry gives.
+    """
+    old = find(profile, command.channel, command.endpoint_id)
+    if command.at and command.at <= max(_removed_at(profile, command), -1 if old is None else old.at):
+        return profile
+    address = command.content.address
+    same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
+    new = Endpoint(
+        channel=command.channel,
+        endpoint_id=command.endpoint_id,
+        verified=command.verified
+        or command.channel == "push"
+        or bool(old and same and old.verified and command.by == BY_USER),
+        suppressed=command.suppressed,
+        suppressed_until=command.suppressed_until,
+        platform=command.platform,
+        at=command.at,
+        content=command.content,
+    )
+    if command.channel == "push":
+        key = address_key("push", address)
+        others = tuple(e for e in profile.endpoints if e is old or not has(e, "push", key))
+        profile = _replace(profile, endpoints=others)
+    if old is None:
+        return _replace(profile, endpoints=(*profile.endpoints, new))
+    return _replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
+
+
+def removed(profile: ProfileV1, command: RemoveEndpointV1) -> ProfileV1:
+    """Without it, unless it was asked for later; a claim from before, which comes later, will not bring it back."""
+    old = find(profile, command.channel, command.endpoint_id)
+    if command.at and old is not None and old.at > command.at:
+        return profile
+    kept = tuple(e for e in profile.endpoints if e is not old)
+    if command.at <= _removed_at(profile, command):
+        return _replace(profile, endpoints=kept)
+    named = (command.channel, command.endpoint_id)
+    others = tuple(r for r in profile.removed if (r.channel, r.endpoint_id) != named)
+    noted = (*others, Removed(*named, command.at))[-_MOST_REMOVED:]
+    return _replace(profile, endpoints=kept, removed=noted)
+
+
+def verified(profile: ProfileV1, command: VerifyEndpointV1) -> ProfileV1:
+    """That endpoint, if it still has the address that the code was sent to."""
+    named = find(profile, command.channel, command.endpoint_id)
+    if named is None or not has(named, command.channel, command.address_key):
+        return profile
+    return _each(profile, lambda e: e is named, lambda e: _replace(e, verified=True))
+
+
+def marked(profile: ProfileV1, command: MarkAddressV1) -> ProfileV1:
+    """All that have the address: suppressed for this reason, or no longer."""
+    mark = {"suppressed": command.suppressed, "suppressed_until": command.suppressed_until}
+    return _each(profile, lambda e: has(e, command.channel, command.address_key), lambda e: _replace(e, **mark))
+
+
+def dropped(profile: ProfileV1, command: DropAddressV1) -> ProfileV1:
+    """Without all that have the address."""
+    kept = tuple(e for e in profile.endpoints if not has(e, command.channel, command.address_key))
+    return _replace(profile, endpoints=kept)
+
+
+def noticed(profile: ProfileV1) -> ProfileV1:
+    """What anybody but these functions sees of it: two that are alike need no version of their own."""
+    return _replace(profile, endpoints=tuple(_replace(e, at=0) for e in profile.endpoints), removed=())
+
+
+def find(profile: ProfileV1, channel: Channel, endpoint_id: str) -> Endpoint | None:
+    """The user's endpoint of this name."""
+    return next((e for e in profile.endpoints if (e.channel, e.endpoint_id) == (channel, endpoint_id)), None)
+
+
+def has(endpoint: Endpoint, channel: Channel, key: str) -> bool:
+    """Whether the address with this key is its own."""
+    content = endpoint.content
+    return endpoint.channel == channel and content is not None and address_key(channel, content.address) == key
+
+
+def _removed_at(profile: ProfileV1, command: PutEndpointV1 | RemoveEndpointV1) -> int:
+    named = (command.channel, command.endpoint_id)
+    return next((r.at for r in profile.removed if (r.channel, r.endpoint_id) == named), 0)
+
+
+def _each(profile: ProfileV1, chosen: Callable[[Endpoint], bool], change: Callable[[Endpoint], Endpoint]) -> ProfileV1:
+    return _replace(profile, endpoints=tuple(change(e) if chosen(e) else e for e in profile.endpoints))
