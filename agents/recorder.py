@@ -1,4 +1,4 @@
-"""Decisions, outcomes and profiles in; facts kept for reading. It never reads, so order cannot matter."""
+"""Decisions, outcomes, receipts and profiles in; facts kept for reading. It never reads, so order cannot matter."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +22,7 @@ from schemas.decisions import CatalogueV1, decode_decision
 from schemas.facts import Fact, InboxFact
 from schemas.outcomes import InboxOutcomesV1, decode_outcome
 from schemas.profiles import ProfileV1, decode_profile
+from schemas.receipts import ReceiptV1, decode_receipt
 
 BATCH = 1000
 ROLE = "recorder"
@@ -58,6 +59,12 @@ class Recorder:
         else:
             kept.facts.append(checked(met))
 
+    def receipt(self, event: EventT[bytes], kept: Kept) -> None:
+        """A provider's later word. What people write back is no fact of a notification: others read it here."""
+        met = decode_receipt(_value(event))
+        if isinstance(met, ReceiptV1):
+            kept.facts.append(checked(met))
+
     def profile(self, event: EventT[bytes], kept: Kept) -> None:
         """The profile as it is now; a user's last one of the batch is enough."""
         _, user, value = keyed(event)
@@ -78,6 +85,7 @@ def register(recorder: Recorder) -> list[AgentT[bytes]]:
     return [
         _agent(recorder, topics.DECISIONS, recorder.decision),
         _agent(recorder, topics.OUTCOMES, recorder.outcome),
+        _agent(recorder, topics.RECEIPTS, recorder.receipt),
         _agent(recorder, topics.PROFILES, recorder.profile),
     ]
 

@@ -15,6 +15,7 @@ from schemas.deliveries import DeliveryV1
 from schemas.facts import Fact
 from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1
+from schemas.receipts import ReceiptV1
 from schemas.words import MAX_MS, Channel, Lane, Millis
 
 
@@ -151,7 +152,10 @@ class RecordStore(Protocol):
         """Keep all. Idempotent. Raises Unavailable."""
 
     async def facts(self, notification_id: str) -> Sequence[Fact]:
-        """All that is known of a notification, in no order. Raises Unavailable."""
+        """All that is known of a notification, in no order; with the receipts of digests that spoke for it.
+
+        Raises Unavailable.
+        """
 
     async def write_profiles(self, profiles: Mapping[str, ProfileV1]) -> None:
         """Keep them for reading; an older version never replaces a newer one. Raises Unavailable."""
@@ -169,8 +173,14 @@ class Records(RecordStore, Protocol):
     async def notifications_of(self, user_id: str) -> Sequence[str]:
         """The ids of all notifications of a user that were ever decided. Raises Unavailable."""
 
-    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[OutcomeV1]:
-        """Failed deliveries of a span (ms, end excluded), newest first. Raises Unavailable."""
+    async def failures(
+        self, channel: Channel, *, since: int, until: int, limit: int
+    ) -> Sequence[OutcomeV1 | ReceiptV1]:
+        """Failed deliveries of a span (ms, end excluded), newest first, those that came back later among them.
+
+        What a receipt reports as failed may have been delivered all the same: the fold of its facts says. Raises
+        Unavailable.
+        """
 
     async def write_catalogues(self, bodies: Mapping[str, bytes]) -> None:
         """Keep catalogues (JSON) by hash. Raises Unavailable."""

@@ -11,6 +11,7 @@ from schemas.decisions import DecisionV1, Deliver, ProfileSlice, StateSlice, Ver
 from schemas.facts import InboxFact
 from schemas.notifications import NotificationV1
 from schemas.outcomes import OutcomeState, OutcomeV1
+from schemas.receipts import ReceiptState, ReceiptV1
 from schemas.words import Channel
 
 NOON = 1_790_000_000_000
@@ -80,4 +81,27 @@ def an_inbox_fact(notification_id: str = A_NOTIFICATION, *, sequence: int = 17, 
         delivery_id=delivery_id(notification_id, "inapp", "inbox"),
         sequence=sequence,
         at=at,
+    )
+
+
+def a_receipt(
+    state: ReceiptState = "delivered",
+    *,
+    notification_id: str = A_NOTIFICATION,
+    channel: Channel = "email",
+    endpoint_id: str = "home",
+    at: int = NOON + 2000,
+    **fields: Any,
+) -> ReceiptV1:
+    """What a provider says later of that outcome's delivery; its id follows from what it says."""
+    given: dict[str, Any] = {"user_id": "user-42", "provider": "ses", "received_at": at + 300}
+    delivery = fields.pop("delivery_id", delivery_id(notification_id, channel, endpoint_id))
+    given["receipt_id"] = f"{delivery[:8]}-{state}-{at}-{fields.get('provider_message_id', '')}"
+    return ReceiptV1(
+        delivery_id=delivery,
+        notification_id=notification_id,
+        channel=channel,
+        state=state,
+        at=at,
+        **{**given, **fields},
     )

@@ -1,4 +1,4 @@
-"""`notify inspect`: the state of a notification, with every attempt."""
+"""`notify inspect`: the state of a notification, with every attempt and what was heard later."""
 
 import sys
 
@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from notify_streams.domain.attempts import Attempt, DeliveryStatus
+from notify_streams.domain.receipts import Receipt
 from notify_streams.domain.status import ChannelStatus, NotificationStatus, fold
 from notify_streams.records.verdicts import clock
 from notify_streams.settings import Settings, load
@@ -62,9 +63,16 @@ def _rows(channel: ChannelStatus) -> list[tuple[str, ...]]:
 
 def _attempts(channel: ChannelStatus, delivery: DeliveryStatus) -> list[tuple[str, ...]]:
     where = channel.channel, delivery.endpoint_id
-    if not delivery.attempts:
+    if not delivery.attempts and not delivery.receipts:
         return [(*where, delivery.state, "", "", "", "", "")]
-    return [(*where, *_attempt(attempt)) for attempt in delivery.attempts]
+    said = [(attempt.at, _attempt(attempt)) for attempt in delivery.attempts]
+    said += [(receipt.at, _receipt(receipt)) for receipt in delivery.receipts]
+    return [(*where, *cells) for _, cells in sorted(said)]
+
+
+def _receipt(receipt: Receipt) -> tuple[str, ...]:
+    said = receipt.detail or receipt.provider_message_id or ""
+    return receipt.state, "", "receipt", clock(receipt.at), receipt.provider, said
 
 
 def _attempt(attempt: Attempt) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from notify_streams.domain.attempts import DeliveryStatus, Flag, delivery_status
+from notify_streams.domain.attempts import DeliveryStatus, Flag, Known, delivery_status
 from notify_streams.domain.ids import delivery_id
 from schemas.codec import encode
 from schemas.decisions import Collect, DecisionV1, Defer, Deliver, Suppress, Verdict
@@ -115,21 +115,21 @@ def _counted(channel: ChannelStatus) -> list[DeliveryStatus]:
     return [d for d in channel.deliveries if Flag.REPLACED not in d.flags]
 
 
-def _sorted_out(facts: Iterable[Fact]) -> tuple[list[DecisionV1], list[OutcomeV1 | InboxFact]]:
+def _sorted_out(facts: Iterable[Fact]) -> tuple[list[DecisionV1], list[Known]]:
     """Decisions, latest last, and the rest."""
     decisions: list[DecisionV1] = []
-    outcomes: list[OutcomeV1 | InboxFact] = []
+    outcomes: list[Known] = []
     for fact in facts:
         if isinstance(fact, DecisionV1):
             decisions.append(fact)
-        elif not isinstance(fact, ReceiptV1):
+        else:
             outcomes.append(fact)
     decisions.sort(key=lambda d: (d.notification.revision, d.now, d.profile.version, encode(d)))
     return decisions, outcomes
 
 
-def _channel_of(outcome: OutcomeV1 | InboxFact) -> Channel:
-    return outcome.channel if isinstance(outcome, OutcomeV1) else "inapp"
+def _channel_of(outcome: Known) -> Channel:
+    return "inapp" if isinstance(outcome, InboxFact) else outcome.channel
 
 
 def _verdict(channel: Channel, decisions: Sequence[DecisionV1]) -> tuple[DecisionV1, Verdict] | None:
@@ -144,7 +144,7 @@ def _channel(
     notification_id: str,
     channel: Channel,
     decided: tuple[DecisionV1, Verdict] | None,
-    outcomes: Sequence[OutcomeV1 | InboxFact],
+    outcomes: Sequence[Known],
 ) -> ChannelStatus:
     decision, verdict = decided or (None, None)
     deliveries = _deliveries(notification_id, channel, verdict, outcomes)
@@ -171,10 +171,12 @@ def _channel(
 
 
 def _deliveries(
-    notification_id: str, channel: Channel, verdict: Verdict | None, outcomes: Sequence[OutcomeV1 | InboxFact]
+    notification_id: str, channel: Channel, verdict: Verdict | None, outcomes: Sequence[Known]
 ) -> tuple[DeliveryStatus, ...]:
     """Those decided, and those that something is known of all the same."""
-    endpoints = {o.delivery_id: o.endpoint_id if isinstance(o, OutcomeV1) else "inbox" for o in outcomes}
+    endpoints = dict.fromkeys((o.delivery_id for o in outcomes), "")
+    endpoints |= {o.delivery_id: "inbox" for o in outcomes if isinstance(o, InboxFact)}
+    endpoints |= {o.delivery_id: o.endpoint_id for o in outcomes if isinstance(o, OutcomeV1)}
     wanted: set[str] = set()
     if isinstance(verdict, Deliver):
         named = {delivery_id(notification_id, channel, endpoint): endpoint for endpoint in verdict.endpoint_ids}
@@ -218,12 +220,12 @@ def _differ(deliveries: Sequence[DeliveryStatus]) -> bool:
     return 0 < sent < len(deliveries)
 
 
-def _described(decisions: Sequence[DecisionV1], outcomes: Sequence[OutcomeV1 | InboxFact]) -> dict[str, Any]:
+def _described(decisions: Sequence[DecisionV1], outcomes: Sequence[Known]) -> dict[str, Any]:
     if decisions:
         n = decisions[0].notification
         names = ("user_id", "type", "source", "event_id", "tenant", "lane", "accepted_at", "expires_at")
         return {name: getattr(n, name) for name in names}
     own = sorted((o for o in outcomes if isinstance(o, OutcomeV1)), key=encode)
     if not own:
-        return {}
+        return {"user_id": min((o.user_id for o in outcomes if isinstance(o, ReceiptV1)), default="")}
     return {name: getattr(own[0], name) for name in ("user_id", "type", "tenant", "lane", "accepted_at")}

@@ -9,12 +9,12 @@ from uuid import UUID
 from notify_streams.stores.cassandra import Session
 from schemas.codec import encode
 from schemas.facts import Fact
-from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1, decode_profile
+from schemas.receipts import ReceiptV1
 from schemas.words import Channel
 
 from .failures import BUCKETS, bucket_of, day_of, days
-from .rows import fact_of, place_of
+from .rows import Failure, decode_failure, digests_of, fact_of, failure_of, place_of
 
 _STATEMENTS = {
     "fact": "INSERT INTO facts (notification_id, kind, key, at, user_id, body) VALUES (?, ?, ?, ?, ?, ?)"
@@ -57,9 +57,10 @@ class CassandraRecords:
             for notification_id in place.notification_ids:
                 key = UUID(notification_id), place.kind, place.key
                 rows.append((fact_row, (*key, place.at, place.user_id, body, written_at)))
-            if isinstance(fact, OutcomeV1) and fact.state == "failed":
-                partition = day_of(fact.at), fact.channel, bucket_of(fact.delivery_id)
-                rows.append((failure_row, (*partition, fact.at, fact.delivery_id, body, written_at)))
+            failure = failure_of(fact)
+            if failure is not None:
+                partition = day_of(failure.at), failure.channel, bucket_of(failure.delivery_id)
+                rows.append((failure_row, (*partition, failure.at, failure.delivery_id, body, written_at)))
         await self._session.write(rows)
 
     async def facts(self, notification_id: str) -> Sequence[Fact]:
@@ -68,6 +69,16 @@ class CassandraRecords:
 
     async def facts_of(self, notification_ids: Sequence[str]) -> Mapping[str, Sequence[Fact]]:
         """See ports.Records."""
+        found = await self._own(notification_ids)
+        digests = {given: digests_of(given, facts) for given, facts in found.items()}
+        others = await self._own(sorted(set().union(*digests.values()))) if any(digests.values()) else {}
+        for given, spoke in digests.items():
+            for digest in spoke:
+                found[given] += [fact for fact in others[digest] if isinstance(fact, ReceiptV1)]
+        return found
+
+    async def _own(self, notification_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """What is filed under each."""
         ids = {UUID(given): given for given in notification_ids}
         asked = list(ids)
         groups = [(asked[at : at + _ASKED_AT_ONCE],) for at in range(0, len(asked), _ASKED_AT_ONCE)]
@@ -84,14 +95,14 @@ class CassandraRecords:
         [rows] = await self._session.select(self._prepared["of_user"], (user_id,))
         return sorted({str(row.notification_id) for row in rows})
 
-    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[OutcomeV1]:
+    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[Failure]:
         """See ports.Records."""
-        found: list[OutcomeV1] = []
+        found: list[Failure] = []
         for day in days(since, until):
             asked = [(day, channel, bucket, since, until, limit) for bucket in range(BUCKETS)]
             buckets = await self._session.select(self._prepared["failures"], *asked)
             newest = merge(*buckets, key=lambda row: (-row.at, row.delivery_id))
-            found += [_outcome(row.outcome) for row in islice(newest, limit - len(found))]
+            found += [decode_failure(row.outcome) for row in islice(newest, limit - len(found))]
             if len(found) == limit:
                 break
         return found
@@ -115,9 +126,3 @@ class CassandraRecords:
         """See ports.RecordStore."""
         [rows] = await self._session.select(self._prepared["get_profile"], (user_id,))
         return decode_profile(rows[0].body) if rows else None
-
-
-def _outcome(body: bytes) -> OutcomeV1:
-    fact = fact_of("outcome", body)
-    assert isinstance(fact, OutcomeV1)
-    return fact

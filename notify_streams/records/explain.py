@@ -11,7 +11,7 @@ from schemas.decisions import DecisionV1
 from schemas.facts import Fact
 from schemas.words import IN_WORDS, Channel, Reason, State
 
-from . import verdicts
+from . import receipts, verdicts
 from .verdicts import NAMES, clock, listed, why
 
 _FLAGS: dict[Flag, str] = {
@@ -19,6 +19,7 @@ _FLAGS: dict[Flag, str] = {
     Flag.SENT_TWICE: "A provider took it twice.",
     Flag.PERHAPS_SENT: "One of its attempts may have arrived: nobody heard the answer.",
     Flag.REFUSED_TRANSITION: "Some of what was reported contradicts how it ended; it is listed and changes nothing.",
+    Flag.COMPLAINED: "Its recipient reported it as unwanted.",
     Flag.TOO_LATE_TO_STOP: "It was stopped, but too late: it had been sent.",
     Flag.EVENT_TIME_OFF: "Its producer's time is more than a day from when it was accepted; nothing was decided by it.",
     Flag.UNDECIDED: "The decision itself is not recorded (yet).",
@@ -90,6 +91,9 @@ def _happened(status: NotificationStatus) -> Iterator[Line]:
         for delivery in channel.deliveries:
             for attempt in delivery.attempts:
                 yield Line(attempt.at, _attempt(channel.channel, delivery, attempt))
+            for receipt in delivery.receipts:
+                where = _where(channel.channel, delivery)
+                yield Line(receipt.at, f"{where}: {receipts.in_words(receipt)}")
 
 
 def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> str:
@@ -108,6 +112,8 @@ def _attempt(channel: Channel, delivery: DeliveryStatus, attempt: Attempt) -> st
 
 
 def _where(channel: Channel, delivery: DeliveryStatus) -> str:
+    if not delivery.endpoint_id:
+        return NAMES[channel]
     if delivery.endpoint_id == DIGEST_ENDPOINT:
         return f"{NAMES[channel]}, in the digest {delivery.digest_id}"
     digest = f", in the digest {delivery.digest_id}" if delivery.digest_id else ""
@@ -141,7 +147,9 @@ def _outcome(channel: ChannelStatus) -> str:
     match channel.state:
         case State.SENT | State.DELIVERED:
             digests = sorted({d.digest_id for d in channel.deliveries if d.digest_id})
-            return f"{name}: {channel.state}{f' in the digest {listed(digests)}' if digests else ''}."
+            read = min((d.read_at for d in channel.deliveries if d.read_at), default=None)
+            opened = f", and read {clock(read)}" if read else ""
+            return f"{name}: {channel.state}{f' in the digest {listed(digests)}' if digests else ''}{opened}."
         case State.QUEUED:
             return f"{name}: queued; nothing has been heard of it yet."
         case State.PENDING | State.DEFERRED:

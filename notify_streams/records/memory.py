@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from schemas.facts import Fact
-from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1
+from schemas.receipts import ReceiptV1
 from schemas.words import Channel
 
-from .rows import place_of
+from .rows import Failure, digests_of, failure_of, place_of
 
 
 class MemoryRecords:
@@ -30,7 +30,9 @@ class MemoryRecords:
 
     async def facts(self, notification_id: str) -> Sequence[Fact]:
         """See ports.RecordStore."""
-        return list(self._facts.get(notification_id, {}).values())
+        own = list(self._facts.get(notification_id, {}).values())
+        digests = [self._facts.get(digest, {}).values() for digest in digests_of(notification_id, own)]
+        return own + [fact for facts in digests for fact in facts if isinstance(fact, ReceiptV1)]
 
     async def facts_of(self, notification_ids: Sequence[str]) -> Mapping[str, Sequence[Fact]]:
         """See ports.Records."""
@@ -40,13 +42,13 @@ class MemoryRecords:
         """See ports.Records."""
         return sorted(self._users.get(user_id, ()))
 
-    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[OutcomeV1]:
+    async def failures(self, channel: Channel, *, since: int, until: int, limit: int) -> Sequence[Failure]:
         """See ports.Records."""
         failed = {
-            (-fact.at, fact.delivery_id): fact
+            (-failure.at, failure.delivery_id): failure
             for facts in self._facts.values()
-            for fact in facts.values()
-            if isinstance(fact, OutcomeV1) and fact.state == "failed" and fact.channel == channel
+            for failure in map(failure_of, facts.values())
+            if failure is not None and failure.channel == channel
         }
         return [failed[place] for place in sorted(failed) if since <= -place[0] < until][:limit]
 

@@ -5,6 +5,7 @@ import random
 import msgspec
 import pytest
 
+from notify_streams.domain.status import fold
 from notify_streams.ports import Records
 from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.records.memory import MemoryRecords
@@ -13,7 +14,7 @@ from schemas.codec import encode
 from schemas.content import Content
 from schemas.facts import Fact
 from schemas.profiles import ProfileV1
-from tests.facts import NOON, a_decision, an_id, an_inbox_fact, an_outcome
+from tests.facts import NOON, a_decision, a_receipt, an_id, an_inbox_fact, an_outcome
 
 DAY = 86_400_000
 
@@ -104,6 +105,52 @@ async def test_failures_are_listed_newest_first_over_days(records: Records) -> N
     assert list(await records.failures("sms", since=start, until=until, limit=100)) == failed[-2::-1]
     assert list(await records.failures("sms", since=start, until=until + 1, limit=7)) == failed[:-8:-1]
     assert list(await records.failures("sms", since=start + 1, until=failed[1].at, limit=7)) == []
+
+
+async def test_copies_of_a_receipt_are_one_row_and_two_words_are_two(records: Records) -> None:
+    """WHK-02"""
+    one = an_id()
+    read = a_receipt("read", notification_id=one, at=NOON + 9000)
+    copies = [a_receipt("delivered", notification_id=one, received_at=NOON + 3000)] * 46
+    await records.write([*copies, read])
+    await records.write([*copies, read])
+    assert as_set(list(await records.facts(one))) == {encode(copies[0]), encode(read)}
+    assert len(await records.facts(one)) == 2
+
+
+async def test_a_receipt_without_a_time_of_its_own_keeps_the_first_it_arrived_at(records: Records) -> None:
+    """SMS-07: what arrives again an hour later does not make it later; the fold takes the earlier row."""
+    one = an_id()
+    copies = [
+        a_receipt("delivered", notification_id=one, receipt_id="r", at=at, received_at=at)
+        for at in (NOON + 9000, NOON + 2000)
+    ]
+    await records.write(copies)
+    status = fold(one, await records.facts(one))
+    assert status is not None
+    assert [d.delivered_at for c in status.channels for d in c.deliveries] == [NOON + 2000]
+
+
+async def test_a_digests_receipts_are_known_of_every_member(records: Records) -> None:
+    digest, member, other = an_id(), an_id(), an_id()
+    outcome = an_outcome("sent", notification_id=digest, members=(member,))
+    receipt = a_receipt("bounced", notification_id=digest)
+    await records.write([outcome, a_decision(notification_id=digest), receipt, an_outcome(notification_id=other)])
+    assert as_set(list(await records.facts(member))) == {encode(outcome), encode(receipt)}
+    found = await records.facts_of([member, other, digest])
+    assert {one: len(facts) for one, facts in found.items()} == {member: 2, other: 1, digest: 3}
+
+
+async def test_what_came_back_is_listed_among_the_failures(records: Records) -> None:
+    start = NOON - random.randrange(1, 1000) * 10 * DAY
+    of = {"channel": "webhook", "provider": "x"}
+    refused = an_outcome("failed", notification_id=an_id(), channel="webhook", at=start + 1)
+    bounced = a_receipt("bounced", notification_id=an_id(), at=start + 2, **of)
+    failed = a_receipt("failed", notification_id=an_id(), at=start + 3, **of)
+    delivered = a_receipt("delivered", notification_id=an_id(), at=start + 4, **of)
+    await records.write([delivered, failed, bounced, refused])
+    listed = await records.failures("webhook", since=start, until=start + 9, limit=9)
+    assert list(listed) == [failed, bounced, refused]
 
 
 async def test_an_older_profile_never_replaces_a_newer_one(records: Records) -> None:

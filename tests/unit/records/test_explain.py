@@ -4,7 +4,7 @@ from notify_streams.records.explain import Story, explain
 from schemas.decisions import Defer, Deliver, Suppress
 from schemas.facts import Fact
 from schemas.words import IN_WORDS, Reason
-from tests.facts import A_NOTIFICATION, NOON, a_decision, an_inbox_fact, an_outcome, to_mail
+from tests.facts import A_NOTIFICATION, NOON, a_decision, a_receipt, an_inbox_fact, an_outcome, to_mail
 
 TO_INBOX = Deliver(channel="inapp", endpoint_ids=("inbox",))
 NO_PUSH = Suppress(channel="push", reason=Reason.OPTED_OUT_OF_CATEGORY)
@@ -59,6 +59,28 @@ def test_a_deferred_channel_says_until_when_and_why() -> None:
 def test_what_is_odd_is_said_at_the_end() -> None:
     story = story_of(an_outcome("sent"))
     assert story.ending[-1] == "The decision itself is not recorded (yet)."
+
+
+def test_what_the_provider_said_later_is_part_of_the_story() -> None:
+    """EML-05, and a bounce that comes after it."""
+    sent = [a_decision(to_mail("home")), an_outcome("sent")]
+    delayed = a_receipt("delayed", detail="4.4.7")
+    arrived = [a_receipt("delivered", at=NOON + 3000), a_receipt("read", at=NOON + 4000)]
+    story = story_of(*sent, delayed, *arrived, a_receipt("complained", at=NOON + 5000))
+    assert [line.text for line in story.lines[3:]] == [
+        "mail to home: ses has not got rid of it yet and goes on trying (4.4.7)",
+        "mail to home: delivered, says ses",
+        "mail to home: opened, says ses",
+        "mail to home: its recipient has reported it to ses as unwanted",
+    ]
+    assert story.ending == (
+        "Mail: delivered, and read 2026-09-21 14:13:24.000Z.",
+        "Its recipient reported it as unwanted.",
+    )
+    bounced = a_receipt("bounced", at=NOON + 5000, permanent=True, detail="5.1.1")
+    story = story_of(*sent, a_receipt("delivered", at=NOON + 3000), bounced)
+    assert story.lines[-1].text == "mail to home: it came back, says ses: there is no such address (5.1.1)"
+    assert story.ending == ("Mail: failed, because the provider had taken it, and it came back.",)
 
 
 def test_every_reason_has_words() -> None:

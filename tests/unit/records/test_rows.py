@@ -2,7 +2,7 @@
 
 from notify_streams.records.rows import place_of
 from schemas.decisions import DecisionV1
-from tests.facts import NOON, a_decision, an_outcome
+from tests.facts import NOON, a_decision, a_receipt, an_outcome
 
 
 def key(decision: DecisionV1) -> str:
@@ -31,3 +31,9 @@ def test_decisions_are_filed_in_the_order_of_their_revisions_and_instants() -> N
 
 def test_a_digests_outcome_is_filed_under_the_digest_and_its_members() -> None:
     assert place_of(an_outcome(members=("m1", "m2"))).notification_ids == (an_outcome().notification_id, "m1", "m2")
+
+
+def test_a_receipt_is_filed_under_its_own_id() -> None:
+    """WHK-02: one row for every copy; where only its arrival is known, one for each arrival."""
+    assert place_of(a_receipt(receipt_id="r")).key == "r"
+    assert place_of(a_receipt(receipt_id="r", at=NOON, received_at=NOON)).key == f"r/{NOON}"
