@@ -13,6 +13,7 @@ from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
 from agents import recorder as recorder_agent
+from agents import registry as registry_agent
 from agents import schedule as schedule_agent
 from agents import senders as sender_agent
 from agents.delivering import Sender
@@ -44,6 +45,7 @@ from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.waiting import patiently
 from schemas.catalogue import Catalogue
 from schemas.words import LANES
+from tables.addresses import Addresses
 from tables.gates import Gates
 from tables.inbox_state import InboxStates
 from tables.profiles import Profiles
@@ -86,6 +88,15 @@ async def orchestrator(settings: Settings, instance: int, _: Health) -> App:
     command_agent.register(
         command_agent.Commands(app, states, profiles, known, _dead_letters(settings, "commands"), generation=generation)
     )
+    return app
+
+
+async def registry(settings: Settings, instance: int, _: Health) -> App:
+    """Address changes to their users' commands."""
+    app = apps.build(settings, "registry", instance=instance)
+    addresses = Addresses(apps.table(app, "addresses", topics.ADDRESSES_LOG), app.topic_prefix)
+    dead = _dead_letters(settings, "registry")
+    registry_agent.register(registry_agent.Registry(app, addresses, dead, generation=settings.kafka.generation))
     return app
 
 
@@ -202,6 +213,7 @@ ROLES: dict[str, Callable[[Settings, int, Health], Awaitable[App]]] = {
     "inbox": inbox,
     "sender-email": sender_email,
     "recorder": recorder,
+    "registry": registry,
 }
 WITH_CATALOGUE = frozenset({"ingest", "orchestrator", "inbox", "sender-email"})
 

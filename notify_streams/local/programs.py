@@ -8,7 +8,7 @@ from pathlib import Path
 from .addresses import Addresses
 from .free_ports import HOST, free_port
 
-ROLES: tuple[str, ...] = ("ingest", "orchestrator", "inbox", "sender-email", "scheduler", "recorder")
+ROLES: tuple[str, ...] = ("ingest", "orchestrator", "inbox", "sender-email", "scheduler", "recorder", "registry")
 NOTIFY = (sys.executable, "-m", "notify_streams")
 WORKERS_DATA = "state"
 PREPARATIONS = (("topics", "create"), ("schema", "create"))
