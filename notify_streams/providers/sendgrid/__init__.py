@@ -1,0 +1,1 @@
+"""Mail through SendGrid (Web API v3)."""

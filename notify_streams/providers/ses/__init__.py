@@ -1,0 +1,1 @@
+"""Mail through Amazon SES (API v2)."""
