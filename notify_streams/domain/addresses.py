@@ -2,14 +2,15 @@
 
 import re
 from hashlib import sha256
-from urllib.parse import urlsplit
 
 import msgspec
 
+from notify_streams.domain import urls
+from notify_streams.domain.phone_numbers import E164, NoNumber, e164
 from schemas.words import Channel
 
 PLATFORMS = ("ios", "android", "web")
-_MOST: dict[Channel, int] = {"email": 254, "sms": 16, "webhook": 2048, "push": 4096, "inapp": 0}
+_MOST: dict[Channel, int] = {"email": 254, "sms": 16, "webhook": urls.MOST_BYTES, "push": 4096, "inapp": 0}
 _NAMES: dict[Channel, str] = {
     "email": "a mailbox",
     "sms": "a phone number",
@@ -19,27 +20,45 @@ _NAMES: dict[Channel, str] = {
 }
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
-_E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
-def why_no_address(channel: Channel, address: str) -> str | None:
+class NoAddress(msgspec.Struct, frozen=True):
+    """It is refused, and why; never with the address itself."""
+
+    reason: str
+
+
+def canonical(channel: Channel, address: str, region: str = "", *, allow_private: bool = False) -> str | NoAddress:
+    """How the address is kept, from how its user spelt it: two spellings of a number are one address.
+
+    `region` (ISO 3166-1) is that of phone numbers without a country code. `allow_private`: URLs and subscriptions may
+    lead into networks of ours.
+    """
+    if channel == "sms":
+        number = e164(address, region)
+        return NoAddress(number.reason) if isinstance(number, NoNumber) else number
+    reason = why_no_address(channel, address, allow_private=allow_private)
+    return address if reason is None else NoAddress(reason)
+
+
+def why_no_address(channel: Channel, address: str, *, allow_private: bool = True) -> str | None:
     """What is wrong with it; None when a message can be sent there. Phone numbers are E.164 and nothing else.
 
     A mailbox has at most 254 bytes (RFC 5321), its domain as it travels; a URL 2,048, a device token or Web Push
-    subscription 4,096.
+    subscription 4,096. `allow_private` as for `canonical`.
     """
-    if channel != "inapp" and len(address.encode()) > _MOST[channel]:
+    if channel not in ("inapp", "webhook") and len(address.encode()) > _MOST[channel]:
         return f"{_NAMES[channel]} has at most {_MOST[channel]:,} bytes"
     match channel:
         case "email":
             return _why_no_mailbox(address)
         case "sms":
-            return None if _E164.fullmatch(address) else "a phone number is + and 7 to 15 digits"
+            return None if E164.fullmatch(address) else "a phone number is + and 7 to 15 digits"
         case "webhook":
-            return _why_no_url(address)
+            return None if urls.may_be_called(address, allow_private=allow_private) else urls.REFUSED
         case "push":
-            return _why_no_device(address)
+            return _why_no_device(address, allow_private)
         case "inapp":
             return "the inbox has no addresses"
 
@@ -98,21 +117,7 @@ def _why_no_mailbox(address: str) -> str | None:
     return None
 
 
-def _why_no_url(address: str) -> str | None:
-    """Whether it leads to a private network is asked when it is connected to: names can move."""
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return "not a URL"
-    if parts.scheme not in ("https", "http") or not host or not address.isprintable():
-        return "a webhook is an http(s) URL"
-    if parts.username is not None or parts.fragment:
-        return "a webhook has neither credentials nor a fragment"
-    return None
-
-
-def _why_no_device(address: str) -> str | None:
+def _why_no_device(address: str, allow_private: bool) -> str | None:
     """A token of APNs or FCM, or a Web Push subscription as the browser's JSON."""
     if not address.startswith("{"):
         return None if _TOKEN.fullmatch(address) else "a device token has 8 to 4096 visible ASCII characters"
@@ -120,7 +125,7 @@ def _why_no_device(address: str) -> str | None:
         subscription = msgspec.json.decode(address, type=_Subscription)
     except msgspec.DecodeError:
         return "a Web Push subscription has endpoint and keys {p256dh, auth}, all of them text, and nothing else"
-    return why_no_address("webhook", subscription.endpoint)
+    return why_no_address("webhook", subscription.endpoint, allow_private=allow_private)
 
 
 class _Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

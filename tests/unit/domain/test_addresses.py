@@ -2,7 +2,8 @@
 
 import pytest
 
-from notify_streams.domain.addresses import why_no_address
+from notify_streams.domain import urls
+from notify_streams.domain.addresses import NoAddress, address_key, canonical, why_no_address
 from schemas.words import Channel
 
 SUBSCRIPTION = '{"endpoint":"https://push.example/1","keys":{"p256dh":"a","auth":"b"}}'
@@ -81,7 +82,7 @@ def test_an_address_is_refused(channel: Channel, address: str) -> None:
     [
         ("email", "a mailbox has at most 254 bytes"),
         ("sms", "a phone number has at most 16 bytes"),
-        ("webhook", "a webhook's URL has at most 2,048 bytes"),
+        ("webhook", urls.REFUSED),
         ("push", "a device token or subscription has at most 4,096 bytes"),
         ("inapp", "the inbox has no addresses"),
     ],
@@ -89,3 +90,153 @@ def test_an_address_is_refused(channel: Channel, address: str) -> None:
 def test_an_address_without_end_is_refused_by_its_length(channel: Channel, words: str) -> None:
     for address in ("x" * 1_000_000, '{"endpoint":"' + "x" * 1_000_000):
         assert why_no_address(channel, address) == words
+
+
+@pytest.mark.parametrize(
+    ("written", "region"),
+    [
+        ("+49 (0)170 1234567", ""),
+        ("+4901701234567", ""),
+        ("0049 170 1234567", "DE"),
+        ("0170/1234567", "DE"),
+        (" +49.170.123-4567 ", "GB"),
+        ("011 49 170 1234567", "US"),
+        ("+49\u00a0170\u20111234567", ""),
+    ],
+)
+def test_every_way_to_write_a_number_is_the_same_address(written: str, region: str) -> None:
+    """SMS-01."""
+    assert canonical("sms", written, region) == "+491701234567"
+    key = address_key("sms", "+491701234567")
+    assert address_key("sms", str(canonical("sms", written, region))) == key
+
+
+def test_a_national_number_is_read_in_its_region() -> None:
+    """SMS-01."""
+    assert canonical("sms", "07400 123456", "GB") == "+447400123456"
+    assert canonical("sms", "(202) 555-0123", "US") == "+12025550123"
+
+
+@pytest.mark.parametrize(
+    ("written", "region", "reason"),
+    [
+        ("07400123456", "", "needs a region"),
+        ("+000000000", "", "7 to 15 digits"),
+        ("999", "GB", "of this length"),
+        ("112", "DE", "of this length"),
+        ("+49170123456789012", "", "7 to 15 digits"),
+        ("+49 170 1234567 x5", "", "7 to 15 digits"),
+        ("+491701234567;ext=5", "", "7 to 15 digits"),
+        ("+491701234567,,5", "", "7 to 15 digits"),
+        ("1-800-FLOWERS", "US", "7 to 15 digits"),
+        ("tel:+491701234567", "", "7 to 15 digits"),
+        ("\uff0b\uff14\uff19\uff11\uff17\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17", "", "7 to 15 digits"),
+        ("++491701234567", "", "7 to 15 digits"),
+        ("", "DE", "7 to 15 digits"),
+        ("x" * 100_000, "DE", "7 to 15 digits"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_its_reason_and_never_repeated(
+    written: str, region: str, reason: str
+) -> None:
+    """SMS-01."""
+    refused = canonical("sms", written, region)
+    assert isinstance(refused, NoAddress)
+    assert reason in refused.reason
+    assert written[:8] not in refused.reason or not written
+
+
+INSIDE = (
+    "http://169.254.169.254/x",
+    "https://127.0.0.1",
+    "https://[::1]",
+    "https://[::ffff:10.0.0.5]",
+    "https://2130706433",
+    "https://localhost.",
+    "https://10.0.0.5:8443/x",
+    "https://172.16.0.1",
+    "https://192.168.1.1",
+    "https://100.64.0.1",
+    "https://0.0.0.0",
+    "https://0177.0.0.1",
+    "https://0x7f.0.0.1",
+    "https://0x7f000001",
+    "https://127.1",
+    "https://127.0.0.1.",
+    "https://\uff11\uff12\uff17.0.0.1",
+    "https://127\u30020\u30020\u30021",
+    "https://[fe80::1]",
+    "https://[fc00::1]",
+    "https://[::]",
+    "https://[64:ff9b::a00:5]",
+    "https://[2002:a00:5::]",
+    "https://224.0.0.1",
+    "https://255.255.255.255",
+    "https://LOCALHOST",
+    "https://a.localhost",
+    "https://redis",
+    "https://metadata.google.internal/x",
+    "https://printer.local",
+)
+UNFIT = (
+    "https://user@10.0.0.5",
+    "https://user@hooks.example",
+    "https://@hooks.example",
+    "https://hooks.example:22/x",
+    "https://hooks.example:25",
+    "https://hooks.example:0",
+    "https://hooks.example:6667",
+    "https://hooks.example:65536",
+    "https://hooks.example/" + "x" * 3000,
+    "https://hooks.example/#a",
+    "https://hooks.example\\@10.0.0.5/",
+    "https://hooks.example/a b",
+    "https://hooks.example/\r\nX: y",
+    "https://[fe80::1%25eth0]/",
+    "https://127.0.0.%31/",
+    "ftp://hooks.example",
+    "file:///etc/passwd",
+    "gopher://hooks.example",
+    "https:///x",
+    "https://.",
+    "//hooks.example",
+    "https://a..example",
+    "https://[::1",
+    "https://1.2.3.4.5",
+    "https://256.1.1.1",
+)
+
+
+@pytest.mark.parametrize("url", [*INSIDE, *UNFIT])
+def test_a_url_that_leads_inside_is_refused_like_every_other(url: str) -> None:
+    """SEC-01: one reason for all of them."""
+    assert canonical("webhook", url) == NoAddress(urls.REFUSED)
+    assert canonical("push", SUBSCRIPTION.replace("https://push.example/1", url.replace("\\", "\\\\"))) != SUBSCRIPTION
+
+
+@pytest.mark.parametrize("url", INSIDE[:6])
+def test_an_installation_that_says_so_may_call_its_own_networks(url: str) -> None:
+    allowed = canonical("webhook", url, allow_private=True)
+    assert (allowed == url) == (url != "https://2130706433")
+
+
+@pytest.mark.parametrize("url", UNFIT)
+def test_what_is_unfit_stays_refused_inside_too(url: str) -> None:
+    assert isinstance(canonical("webhook", url, allow_private=True), NoAddress)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example.com/a?b=c",
+        "http://hooks.example.com:8080",
+        "https://hooks.example.com:443/%20",
+        "https://b\u00fccher.example/",
+        "https://93.184.216.34/",
+        "https://[2606:2800:220:1::1]:8443/",
+        "https://a_b.example/",
+        "https://hooks.example./x",
+    ],
+)
+def test_a_public_url_is_kept_as_it_was_spelt(url: str) -> None:
+    assert canonical("webhook", url) == url
