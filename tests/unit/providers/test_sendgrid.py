@@ -25,7 +25,10 @@ SENDER = Sender(named("Notify <no-reply@notify.example>"), named("help@notify.ex
 RENDERED = RenderedEmail("Order 123", "Hello", "<p>Hello</p>")
 # "You may not overwrite": sendgrid-oai, mail/send, headers.
 RESERVED = frozenset(
-    "x-sg-id x-sg-eid received dkim-signature content-type content-transfer-encoding to from subject reply-to cc bcc".split()
+    {
+        *("x-sg-id", "x-sg-eid", "received", "dkim-signature", "content-type", "content-transfer-encoding"),
+        *("to", "from", "subject", "reply-to", "cc", "bcc"),
+    }
 )
 
 
