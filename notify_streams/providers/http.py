@@ -109,14 +109,14 @@ class Http:
             return msgspec.structs.replace(request.reply, body=await _beginning(response))
 
     def _failed(self, error: Exception, *, handed: bool) -> Failure:
-        words = _words(error)
+        why = words(error)
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, _NotPublic):
             return Refused(_NOT_PUBLIC)
         if isinstance(error, aiohttp.InvalidURL):
             return Refused("the address is no URL")
         if handed:
-            return Unknown(f"no answer after the request was handed over: {words}")
-        return TryLater(words, about=self.about)
+            return Unknown(f"no answer after the request was handed over: {why}")
+        return TryLater(why, about=self.about)
 
     def _opened(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -190,7 +190,7 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(parts)
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """Its class and the system's name for it: texts of errors name hosts, and hosts are addresses."""
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     number = cause.errno if isinstance(cause, OSError) else None

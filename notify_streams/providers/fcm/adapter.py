@@ -18,16 +18,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FcmProvider:
-    """Implements `ports.Provider`. FCM knows no idempotency key: an answer that was lost stays unknown.
+    """Implements `ports.Provider`.
 
-    A repeat carries the same tag and collapse key, so that the device shows one.
+    Repeatable: tag and collapse key are the same for every attempt, so that a device shows one notification whatever
+    became of an attempt whose answer was lost.
     """
 
     http: Http
     tokens: Tokens
     url: str
     name: str = "fcm"
-    repeatable: bool = False
+    repeatable: bool = True
 
     @classmethod
     def of(

@@ -56,38 +56,32 @@ def _android(message: Message, now: int) -> Json:
 
     Without a collapse key all messages of an app would share one, so that a device that comes back gets the last.
     """
-    return {
-        "collapse_key": message.identity,
-        "ttl": f"{_life_s(message, now)}s",
-        "priority": "HIGH" if message.lane == "high" else "NORMAL",
-        "notification": {"tag": message.identity},
-    }
+    block: Json = {"ttl": f"{_life_s(message, now)}s", "priority": "HIGH" if message.lane == "high" else "NORMAL"}
+    if message.identity:
+        block |= {"collapse_key": message.identity, "notification": {"tag": message.identity}}
+    return block
 
 
 def _apns(message: Message, now: int) -> Json:
+    headers = {
+        "apns-push-type": "alert",
+        "apns-priority": "5" if message.lane == "low" else "10",
+        "apns-expiration": str(now // 1000 + _life_s(message, now)),
+    }
+    if message.identity:
+        headers["apns-collapse-id"] = message.identity
     aps: Json = {"sound": "default"}
     if message.badge is not None:
         aps["badge"] = message.badge
-    return {
-        "headers": {
-            "apns-push-type": "alert",
-            "apns-priority": "5" if message.lane == "low" else "10",
-            "apns-expiration": str(now // 1000 + _life_s(message, now)),
-            "apns-collapse-id": message.identity,
-        },
-        "payload": {"aps": aps},
-    }
+    return {"headers": headers, "payload": {"aps": aps}}
 
 
 def _webpush(message: Message, rendered: RenderedPush, now: int) -> Json:
-    block: Json = {
-        "headers": {
-            "TTL": str(_life_s(message, now)),
-            "Urgency": {"high": "high", "normal": "normal", "low": "low"}[message.lane],
-            "Topic": message.identity,
-        },
-        "notification": {"tag": message.identity},
-    }
+    headers = {"TTL": str(_life_s(message, now)), "Urgency": message.lane}
+    block: Json = {"headers": headers}
+    if message.identity:
+        headers["Topic"] = message.identity
+        block["notification"] = {"tag": message.identity}
     if rendered.link is not None and rendered.link.startswith("https://"):  # "must be HTTPS"
         block["fcm_options"] = {"link": rendered.link}
     return block
