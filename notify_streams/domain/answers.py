@@ -6,10 +6,14 @@ import msgspec
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """The provider took it; `message_id` is its own name for it. `segments` of a text message, 0 for all others."""
+    """The provider took it; `message_id` is its own name for it. `segments` of a text message, 0 for all others.
+
+    `detail` where it went out otherwise than it was asked for, such as under another sender.
+    """
 
     message_id: str | None = None
     segments: int = 0
+    detail: str = ""
 
 
 class EndpointGone(msgspec.Struct, frozen=True):
@@ -25,11 +29,12 @@ class EndpointGone(msgspec.Struct, frozen=True):
 class Refused(msgspec.Struct, frozen=True):
     """This message will never be taken; nothing final is said against the address.
 
-    `about` what: this message; a mailbox that is full for a while; or us as its sender (blocked, reputation).
+    `about` what: this message; a mailbox that is full for a while; us as its sender (blocked, reputation); or the
+    recipient, who has told the provider that nothing more may come from us: the address is suppressed (`opt_out`).
     """
 
     detail: str
-    about: Literal["message", "mailbox_full", "sender"] = "message"
+    about: Literal["message", "mailbox_full", "sender", "opted_out"] = "message"
 
 
 class TryLater(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ def held(delivery: DeliveryV1, due_at: int, now: int) -> OutcomeV1:
 
 def of_answer(delivery: DeliveryV1, answer: Answer, step: NextStep, provider: str, now: int) -> OutcomeV1:
     """What attempt `delivery.attempt` led to."""
-    detail = "" if isinstance(answer, Sent) else answer.detail
+    detail = answer.detail
     message_id = answer.message_id if isinstance(answer, Sent) else None
     state, reason, next_at = _meaning(step)
     return _outcome(
