@@ -77,7 +77,7 @@ class Registry:
             batch.states[where] = step.state
         if isinstance(change, SuppressAddressV1 | LiftSuppressionV1 | ShowAddressV1) and change.command_id:
             state = step.state or AddressState(change.channel)
-            batch.answers.append((where, _answer(change.command_id, state)))
+            batch.answers.append((where, answer(change.command_id, state)))
 
     def keep(self, batch: Batch, outgoing: Outgoing) -> None:
         """Write what was left."""
@@ -85,7 +85,8 @@ class Registry:
             self.addresses.store(partition, key, state, outgoing)
 
 
-def _answer(command_id: str, state: AddressState) -> CommandResultV1:
+def answer(command_id: str, state: AddressState) -> CommandResultV1:
+    """What is kept of the address, for whoever asked with this id."""
     return CommandResultV1(command_id=command_id, user_id="", status="applied", version=0, address=state)
 
 
@@ -112,8 +113,8 @@ def register(role: Registry) -> AgentT[bytes]:
             async with settled(app, role.addresses) as outgoing:
                 role.keep(batch, outgoing)
             async with settled(app) as outgoing:
-                for (partition, key), answer in batch.answers:
-                    outgoing.add(topics.COMMAND_RESULTS, partition, key, encode(answer))
+                for (partition, key), told in batch.answers:
+                    outgoing.add(topics.COMMAND_RESULTS, partition, key, encode(told))
             records.inc(len(events))
 
     return change

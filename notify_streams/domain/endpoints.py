@@ -23,7 +23,7 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
     the command says, which the registry gives.
     """
     old = find(profile, command.channel, command.endpoint_id)
-    if command.at and command.at <= max(_removed_at(profile, command), -1 if old is None else old.at):
+    if command.at and command.at <= last_asked(profile, command.channel, command.endpoint_id):
         return profile
     address = command.content.address
     same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
@@ -54,7 +54,7 @@ def removed(profile: ProfileV1, command: RemoveEndpointV1) -> ProfileV1:
     if command.at and old is not None and old.at > command.at:
         return profile
     kept = tuple(e for e in profile.endpoints if e is not old)
-    if command.at <= _removed_at(profile, command):
+    if command.at <= _removed_at(profile, command.channel, command.endpoint_id):
         return _replace(profile, endpoints=kept)
     named = (command.channel, command.endpoint_id)
     others = tuple(r for r in profile.removed if (r.channel, r.endpoint_id) != named)
@@ -98,9 +98,14 @@ def has(endpoint: Endpoint, channel: Channel, key: str) -> bool:
     return endpoint.channel == channel and content is not None and address_key(channel, content.address) == key
 
 
-def _removed_at(profile: ProfileV1, command: PutEndpointV1 | RemoveEndpointV1) -> int:
-    named = (command.channel, command.endpoint_id)
-    return next((r.at for r in profile.removed if (r.channel, r.endpoint_id) == named), 0)
+def last_asked(profile: ProfileV1, channel: Channel, endpoint_id: str) -> int:
+    """When its user last asked for this endpoint, or to remove it, as far as that was noted (ms); 0 for never."""
+    old = find(profile, channel, endpoint_id)
+    return max(_removed_at(profile, channel, endpoint_id), 0 if old is None else old.at)
+
+
+def _removed_at(profile: ProfileV1, channel: Channel, endpoint_id: str) -> int:
+    return next((r.at for r in profile.removed if (r.channel, r.endpoint_id) == (channel, endpoint_id)), 0)
 
 
 def _each(profile: ProfileV1, chosen: Callable[[Endpoint], bool], change: Callable[[Endpoint], Endpoint]) -> ProfileV1:

@@ -116,6 +116,18 @@ def put_of(claim: ClaimAddressV1, held: Iterable[Held] = ()) -> PutEndpointV1:
     )
 
 
+def removal_of(change: ReleaseAddressV1) -> RemoveEndpointV1:
+    """What the profile of whoever releases it is told."""
+    return RemoveEndpointV1(
+        command_id=change.command_id,
+        if_match=change.if_match,
+        by=change.by,
+        channel=change.channel,
+        endpoint_id=change.endpoint_id,
+        at=change.at,
+    )
+
+
 class _Met(msgspec.Struct, frozen=True):
     """What a change meets: owners, what is held in force at `now`; and the id of the commands that it gives itself."""
 
@@ -143,15 +155,7 @@ def _release(change: ReleaseAddressV1, met: _Met) -> _After:
     owners = tuple(o for o in met.owners if (o.user_id, o.endpoint_id) != named or o.at > change.at)
     if change.quiet:
         return owners, met.held, ()
-    removal = RemoveEndpointV1(
-        command_id=change.command_id,
-        if_match=change.if_match,
-        by=change.by,
-        channel=change.channel,
-        endpoint_id=change.endpoint_id,
-        at=change.at,
-    )
-    return owners, met.held, ((change.user_id, removal),)
+    return owners, met.held, ((change.user_id, removal_of(change)),)
 
 
 def _gone(change: AddressGoneV1, met: _Met) -> _After:

@@ -16,7 +16,8 @@ from notify_streams.gateway import openapi
 from notify_streams.gateway.auth import Auth, auth_of
 from notify_streams.gateway.cancels import Cancels
 from notify_streams.gateway.commands import Commands
-from notify_streams.gateway.endpoints import Endpoints
+from notify_streams.gateway.counting import Counting
+from notify_streams.gateway.endpoints import EndpointsApi
 from notify_streams.gateway.events import Events
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
@@ -30,8 +31,12 @@ from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import KafkaPublisher, Publisher
 from notify_streams.gateway.rates import Rates
 from notify_streams.gateway.results import KafkaResults, Results
+from notify_streams.gateway.spelling import spelling_of
+from notify_streams.gateway.suppressions import Suppressions
+from notify_streams.gateway.verifying import Verifying
 from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Settings, seconds
+from notify_streams.signing import signing_secrets
 from notify_streams.stores.redis import Expendable
 from schemas.catalogue import Catalogue
 
@@ -54,6 +59,7 @@ class Parts:
     inbox: InboxStore
     status: Told
     explain: Told
+    counting: Counting
 
 
 def build(
@@ -83,6 +89,7 @@ def build(
         inbox=inbox,
         status=status,
         explain=explain,
+        counting=Counting(pipelined, settings.kafka),
     )
 
     async def connected(_app: web.Application) -> AsyncIterator[None]:
@@ -107,14 +114,18 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         profiles=parts.profiles,
         timeout_s=seconds(settings.gateway.command_timeout),
     )
-    rates = Rates()
+    rates, spelling = Rates(), spelling_of(settings)
     routes = (
         *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
         *Cancels(parts.auth, parts.records, parts.ledger, parts.publisher, rates).routes(),
         *Inbox(parts.auth, parts.inbox).routes(),
         *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
-        *Endpoints(parts.auth, parts.profiles, commands).routes(),
+        *EndpointsApi(parts.auth, parts.profiles, commands, spelling).routes(),
+        *Verifying(
+            parts.auth, parts.catalogue, parts.profiles, commands, parts.counting, signing_secrets(settings)
+        ).routes(),
+        *Suppressions(parts.auth, commands, spelling).routes(),
         *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)

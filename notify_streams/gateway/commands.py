@@ -7,17 +7,27 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from notify_streams.domain import patch
+from notify_streams.domain import patch, registry
+from notify_streams.domain.addresses import address_key
 from notify_streams.gateway.auth import Caller, User
 from notify_streams.gateway.problems import Problem
 from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import Publisher
 from notify_streams.gateway.results import Results
 from notify_streams.streaming import topics
+from schemas.addresses import (
+    ClaimAddressV1,
+    LiftSuppressionV1,
+    ReleaseAddressV1,
+    ShowAddressV1,
+    SuppressAddressV1,
+)
 from schemas.catalogue import Catalogue
 from schemas.codec import encode
 from schemas.commands import CommandResultV1, FieldError, UserCommand
+from schemas.profiles import ProfileV1
 
+Answered = ClaimAddressV1 | ReleaseAddressV1 | SuppressAddressV1 | LiftSuppressionV1 | ShowAddressV1
 _VERSION = re.compile(r'"?([0-9]{1,18})"?')
 
 
@@ -37,9 +47,32 @@ class Commands:
         Raises a 422 or 412 problem, and Unavailable when the command is not known to be on the log.
         """
         _refuse(patch.check(command, self.catalogue))
-        future = self.results.expect(command.command_id)
+        return await self._answer(topics.USER_COMMANDS, user_id.encode(), encode(command), command.command_id)
+
+    async def claim(self, change: ClaimAddressV1, profile: ProfileV1 | None) -> CommandResultV1 | None:
+        """The same through the registry, which decides whose the address is.
+
+        What is clear from the profile is refused before: an address must not change hands for a claim that fails.
+        """
+        command = registry.put_of(change)
+        if profile is None:
+            _refuse(patch.check(command, self.catalogue))
+        else:
+            match patch.apply(profile, command, self.catalogue):
+                case patch.Conflict(version):
+                    raise _conflict(version)
+                case patch.Invalid(errors):
+                    _refuse(errors)
+        return await self.change(address_key(change.channel, change.content.address), change)
+
+    async def change(self, key: str, change: Answered) -> CommandResultV1 | None:
+        """The answer to a change of the address with this key; problems as above."""
+        return await self._answer(topics.ADDRESS_CHANGES, key.encode(), encode(change), change.command_id)
+
+    async def _answer(self, topic: str, key: bytes, value: bytes, command_id: str) -> CommandResultV1 | None:
+        future = self.results.expect(command_id)
         try:
-            await self.publisher.publish(topics.USER_COMMANDS, user_id.encode(), encode(command))
+            await self.publisher.publish(topic, key, value)
             async with asyncio.timeout(self.timeout_s):
                 result = await future
         except TimeoutError:
@@ -48,10 +81,14 @@ class Commands:
             future.cancel()
         _refuse(result.errors)
         if result.status == "conflict":
-            detail = f"the version is {result.version}"
-            raise Problem(412, "version_conflict", detail, headers={"ETag": etag(result.version)})
-        await self.profiles.answered(result)
+            raise _conflict(result.version)
+        if result.user_id:
+            await self.profiles.answered(result)
         return result
+
+
+def _conflict(version: int) -> Problem:
+    return Problem(412, "version_conflict", f"the version is {version}", headers={"ETag": etag(version)})
 
 
 def _refuse(errors: tuple[FieldError, ...]) -> None:

@@ -60,7 +60,8 @@ class Waiting:
         except msgspec.DecodeError:
             log.warning("results.undecodable")
             return
-        self._heard(result)
+        if result.user_id:  # an answer of the registry is of no user
+            self._heard(result)
         future = self._waiting.get(result.command_id)
         if future is not None and not future.done():
             future.set_result(result)

@@ -1,6 +1,7 @@
 """The gateway on parts in memory, served on a real socket."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,11 +14,14 @@ import jwt
 import msgspec
 from aiohttp.test_utils import TestClient, TestServer
 
+from agents.registry import answer
+from notify_streams.domain import registry
 from notify_streams.domain.commands import carry_out
 from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import Parts, application
 from notify_streams.gateway.auth import auth_of
+from notify_streams.gateway.counting import Counting
 from notify_streams.gateway.keys import Key, Role
 from notify_streams.gateway.known import Known
 from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
@@ -26,6 +30,7 @@ from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.results import Waiting
 from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
 from notify_streams.settings import Auth, Gateway, Limits, Settings
+from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
 from schemas.catalogue import Catalogue, Category, NotificationType
 from schemas.codec import encode
 from schemas.commands import decode_command
@@ -41,6 +46,9 @@ CATALOGUE = Catalogue(
     types={
         "order.confirmed": NotificationType(category="orders", channels=("inapp", "email"), required=("order",)),
         "auth.otp": NotificationType(category="security", channels=("email",), priority="high", mandatory=True),
+        "endpoint.verification": NotificationType(
+            category="security", channels=("email", "sms"), priority="high", mandatory=True, verifies=True
+        ),
         "marketing.campaign": NotificationType(category="marketing", channels=("email",), priority="low"),
     },
     categories={"orders": Category(), "security": Category(), "marketing": Category()},
@@ -49,13 +57,15 @@ CATALOGUE = Catalogue(
 
 @dataclass
 class Orchestrator:
-    """Takes what is published, and answers commands as the real one does."""
+    """Takes what is published, and answers as the real one and the registry do."""
 
     answers: Waiting
     published: list[tuple[str, bytes, bytes, Headers]] = field(default_factory=list)
     profiles: dict[str, ProfileV1] = field(default_factory=dict)
+    addresses: dict[str, AddressState | None] = field(default_factory=dict)
     away: bool = False
     silent: bool = False
+    carried_out: int = 0
     hold: asyncio.Event | None = None
 
     async def publish(self, topic: str, key: bytes, value: bytes, headers: Headers = ()) -> None:
@@ -66,17 +76,39 @@ class Orchestrator:
         self.published.append((topic, key, value, headers))
         if topic == "user-commands" and not self.silent:
             self._carry_out(key.decode(), value)
+        if topic == "address-changes" and not self.silent:
+            self._register(key.decode(), value)
 
     async def probe(self) -> None:
         if self.away:
             raise Unavailable("the broker is away")
 
+    def _register(self, key: str, value: bytes) -> None:
+        change, known = decode_change(value), self.addresses.get(key)
+        assert registry.why_not(change, key, known) is None
+        place, now = (1, len(self.published)), time.time_ns() // 1_000_000
+        step = registry.take(known, change, key=key, place=place, now=now)
+        for user_id, command in step.commands:
+            self._carry_out(user_id, encode(command))
+        self.addresses[key] = step.state
+        if isinstance(change, SuppressAddressV1 | LiftSuppressionV1 | ShowAddressV1):
+            state = step.state or AddressState(change.channel)
+            self.answers.take(encode(answer(change.command_id, state)))
+
     def _carry_out(self, user_id: str, value: bytes) -> None:
         before = self.profiles.get(user_id, NOBODY)
-        place = {"generation": 1, "offset": len(self.published)}
+        self.carried_out += 1
+        place = {"generation": 1, "offset": self.carried_out}
         after, result = carry_out(before, decode_command(value), user_id, CATALOGUE, **place)
         self.profiles[user_id] = after
         self.answers.take(encode(msgspec.structs.replace(result, profile=after)))
+
+
+class NoRedis:
+    """Every gateway for itself."""
+
+    async def ask(self, *commands: tuple[bytes, ...]) -> list[int]:
+        raise Unavailable("Redis is away")
 
 
 @dataclass
@@ -209,7 +241,7 @@ async def a_bench(
 ) -> AsyncIterator[Bench]:
     """Everything in memory but the socket and the keys file."""
     settings = Settings(
-        auth=Auth(mode=mode, keys_file=str(directory / "keys.json"), jwt_secret=SECRET),
+        auth=Auth(mode=mode, keys_file=str(directory / "keys.json"), jwt_secret=SECRET, signing_secret=SECRET),
         gateway=Gateway(command_timeout=command_timeout),
         limits=limits or Limits(),
     )
@@ -230,6 +262,7 @@ async def a_bench(
         inbox=store,
         status=fold,
         explain=fold,
+        counting=Counting(NoRedis(), settings.kafka),
     )
     async with TestClient(TestServer(application(settings, parts))) as client:
         yield Bench(client, orchestrator, ledger, store, settings)
