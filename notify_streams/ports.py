@@ -30,7 +30,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     see that two are one (APNs collapse id, FCM tag, Web Push Topic): 32 characters of base64url, made of the collapse
     key where there is one. `reference` is the signed delivery reference that comes back with receipts (at most 240
     characters of base64url). `unsubscribe` is the one-click URL, None for what is mandatory. `platform` of a push
-    endpoint: ios, android or web. `badge` where the unread count is known.
+    endpoint: ios, android or web. `badge` where the unread count is known. `hook` is the key whose own webhook this is
+    (a producer's, about states of notifications), empty for all others.
     """
 
     delivery_id: str
@@ -50,6 +51,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
     unsubscribe: str | None = None
     badge: int | None = None
+    hook: str = ""
 
 
 class Provider(Protocol):

@@ -13,6 +13,8 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     delivery later sends it back to be decided again. `members` are the notifications that a digest speaks for.
     `platform` is a push endpoint's. `avoid` are providers that have failed it since the last pause: the next of the
     chain is tried.
+    `hook` names the producer's key whose webhook tells of a notification's state: such a record is a message to that
+    producer and no delivery of the notification, so that no outcome is published of it and nothing is decided again.
     `event_id` to `event_locale` (what the event asks for; `locale` is what holds) are there to give it back.
     """
 
@@ -48,6 +50,7 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     members: tuple[str, ...] = ()
     platform: str | None = None
     avoid: tuple[str, ...] = ()
+    hook: str = ""
     traceparent: str | None = None
     content: Content | None = None
     sealed: Sealed | None = None

@@ -37,15 +37,18 @@ def may_still_send(delivery: DeliveryV1, gate: Gate, now: int, deliver_only_to: 
     `deliver_only_to` are patterns of the addresses that this environment may reach; empty means all. At `hold_from`
     the quiet hours have begun. A digest is stopped under its own id only: one that was flushed goes out as it is,
     though one of its members is stopped afterwards. What was decided dozens of times is not decided again: the
-    orchestrator then sees another clock or another profile than this gate, and its word holds.
+    orchestrator then sees another clock or another profile than this gate, and its word holds. A producer's own
+    webhook about a notification is no message to its user: no wish and no stop of theirs concerns it.
     """
     if has_expired(delivery, now):
         return Ended(Reason.EXPIRED)
-    reason = _stopped(delivery, gate, now)
+    reason = None if delivery.hook else _stopped(delivery, gate, now)
     if reason is not None:
         return Ended(reason)
     if deliver_only_to and not _reaches(delivery, deliver_only_to):
         return Ended(Reason.GUARDED)
+    if delivery.hook:
+        return Send()
     outdated = delivery.profile_version < gate.version and now < gate.version_until
     held = delivery.hold_from is not None and now >= delivery.hold_from
     return DecideAgain() if (outdated or held) and delivery.revision < _MOST_REVISIONS else Send()

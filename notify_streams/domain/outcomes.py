@@ -110,6 +110,7 @@ def _outcome(
         detail=detail[:500],
         next_at=next_at,
         accepted_at=delivery.accepted_at,
+        source=delivery.source,
         tenant=delivery.tenant,
         broadcast_id=delivery.broadcast_id,
         replay=delivery.replay,

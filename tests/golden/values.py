@@ -169,6 +169,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
             members=(ID,),
             platform="ios",
             avoid=("apns",),
+            hook="shop",
             traceparent="00-1-2-01",
             content=CONTENT,
             sealed=SEALED,

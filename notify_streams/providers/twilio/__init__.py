@@ -1,0 +1,1 @@
+"""Text messages through Twilio."""

@@ -1,0 +1,1 @@
+"""Webhooks, signed as Standard Webhooks says."""
