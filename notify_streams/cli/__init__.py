@@ -27,6 +27,7 @@ _COMMANDS = {
     "send": "notify_streams.cli.send:send",
     "publish": "notify_streams.cli.publish:publish",
     "preferences": "notify_streams.cli.preferences:preferences",
+    "suppressions": "notify_streams.cli.suppressions:suppressions",
 }
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic, perf_counter
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar, NamedTuple, Protocol
 from uuid import uuid4
 
 import click
@@ -30,6 +30,28 @@ _UNDER_WAY = 4000
 _LISTENS_S = 15.0
 
 
+class Record(NamedTuple):
+    """What is put on the log. `topic` is without prefix; the answer names the `command_id`."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    command_id: str
+
+
+class Line(Protocol):
+    """A line that can be put on the log; `body` is where in it the pointers of an answer begin."""
+
+    body: ClassVar[str]
+
+    @property
+    def number(self) -> int:
+        """Counted from 1."""
+
+    def record(self) -> Record:
+        """What it says."""
+
+
 class ImportLine(msgspec.Struct, frozen=True, kw_only=True):
     """What a line holds; `preferences` is the body of a PATCH, `if_match` the version that it is for."""
 
@@ -44,6 +66,11 @@ class Change(msgspec.Struct, frozen=True):
     number: int
     user_id: str
     command: PatchPreferencesV1
+    body: ClassVar[str] = "/preferences"
+
+    def record(self) -> Record:
+        """See Line."""
+        return Record(topics.USER_COMMANDS, self.user_id.encode(), encode(self.command), self.command.command_id)
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -88,39 +115,45 @@ def _judged(number: int, line: bytes, catalogue: Catalogue, command_id: str) -> 
     try:
         outer = bodies.typed(line, ImportLine, known=ImportLine.__struct_fields__)
     except Problem as problem:
-        return Refused(number, _in_words(problem.body.errors or (FieldError("", problem.body.detail),)))
+        return Refused(number, in_words(problem.body.errors or (FieldError("", problem.body.detail),)))
     fault = why_no_user_id(outer.user_id)
     if fault is not None:
         return Refused(number, f"/user_id: {fault}")
     try:
         wanted = bodies.typed(bytes(outer.preferences), Preferences, known=FIELDS, entries=ENTRIES)
     except Problem as problem:
-        return Refused(number, _in_words(problem.body.errors, "/preferences"))
+        return Refused(number, in_words(problem.body.errors, "/preferences"))
     try:
-        json.loads(line, object_pairs_hook=_each_once, parse_int=str)
-    except _Twice as twice:
+        each_once(line)
+    except Twice as twice:
         return Refused(number, str(twice))
     command = PatchPreferencesV1(command_id=command_id, if_match=outer.if_match, by=BY, patch=wanted)
     errors = patch.check(command, catalogue)
     if errors:
-        return Refused(number, _in_words(errors, "/preferences"))
+        return Refused(number, in_words(errors, "/preferences"))
     return Change(number, outer.user_id, command)
 
 
-class _Twice(Exception):
+class Twice(Exception):
     """A key that an object has more than once: which of its values is meant, nobody can tell."""
+
+
+def each_once(line: bytes) -> None:
+    """Raises Twice."""
+    json.loads(line, object_pairs_hook=_each_once, parse_int=str)
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _Twice(f"{key[:100]!r} is there twice")
+            raise Twice(f"{key[:100]!r} is there twice")
         found[key] = value
     return found
 
 
-def _in_words(errors: Iterable[FieldError], above: str = "") -> str:
+def in_words(errors: Iterable[FieldError], above: str = "") -> str:
+    """Each with its pointer, below this one."""
     return "; ".join(f"{above}{error.pointer}: {error.detail}".removeprefix(": ") for error in errors)
 
 
@@ -130,34 +163,33 @@ class Importer:
     def __init__(self, kafka: Kafka, *, patience_s: float, report: Callable[[int, str], None]) -> None:
         self.tally = Tally()
         self._kafka, self._patience_s, self._report = kafka, patience_s, report
-        self._under_way: dict[asyncio.Future[CommandResultV1], int] = {}
+        self._under_way: dict[asyncio.Future[CommandResultV1], Line] = {}
         self._room = asyncio.Event()
         self._failure: BaseException | None = None
 
-    async def run(self, lines: Iterable[Change | Refused], advanced: Callable[[Tally], None]) -> None:
+    async def run(self, lines: Iterable[Line | Refused], advanced: Callable[[Tally], None]) -> None:
         """All lines; gives up once nothing was answered for the patience. Raises ClickException without a broker."""
         began, rest = perf_counter(), iter(lines)
         results = KafkaResults(self._kafka, lambda _: None, back_s=0)
         async with producer(self._kafka) as client:
             results.start()
             try:
-                await _listening(results)
+                await listening(results)
                 if await self._send(client, results, rest, advanced):
                     await self._settled(lambda: not self._under_way, advanced)
             finally:
                 await results.close()
         self.tally.unconfirmed = len(self._under_way)
-        for number in self._under_way.values():
-            self._report(number, f"not confirmed: {self._failure or 'no answer came'}")
+        for line in self._under_way.values():
+            self._report(line.number, f"not confirmed: {self._failure or 'no answer came'}")
         self.tally.unsent = self.tally.lines - self.tally.done - self.tally.unconfirmed
         self.tally.unsent += self._count_unsent(rest)
         self.tally.seconds = perf_counter() - began
 
     async def _send(
-        self, client: Any, results: KafkaResults, lines: Iterator[Change | Refused], advanced: Callable[[Tally], None]
+        self, client: Any, results: KafkaResults, lines: Iterator[Line | Refused], advanced: Callable[[Tally], None]
     ) -> bool:
         """Whether all are on their way."""
-        topic = self._kafka.prefix + topics.USER_COMMANDS
         for line in lines:
             self.tally.lines += 1
             if isinstance(line, Refused):
@@ -166,11 +198,12 @@ class Importer:
                 continue
             if not await self._settled(lambda: len(self._under_way) < _UNDER_WAY, advanced):
                 return False
+            record = line.record()
             try:
-                answer = results.expect(line.command.command_id)
-                self._under_way[answer] = line.number
+                answer = results.expect(record.command_id)
+                self._under_way[answer] = line
                 answer.add_done_callback(self._take)
-                sent = await client.send(topic, encode(line.command), line.user_id.encode())
+                sent = await client.send(self._kafka.prefix + record.topic, record.value, record.key)
             except (KafkaError, Unavailable) as error:
                 self._failure = error
                 return False
@@ -193,8 +226,8 @@ class Importer:
         return self._failure is None
 
     def _take(self, answer: asyncio.Future[CommandResultV1]) -> None:
-        number = self._under_way.pop(answer, 0)
-        if answer.cancelled():
+        line = self._under_way.pop(answer, None)
+        if line is None or answer.cancelled():
             return
         result = answer.result()
         match result.status:
@@ -202,10 +235,10 @@ class Importer:
                 self.tally.applied += 1
             case "conflict":
                 self.tally.conflict += 1
-                self._report(number, f"/if_match: the version is {result.version}")
+                self._report(line.number, f"/if_match: the version is {result.version}")
             case "invalid":
                 self.tally.invalid += 1
-                self._report(number, _in_words(result.errors, "/preferences"))
+                self._report(line.number, in_words(result.errors, line.body))
         self._room.set()
 
     def _acknowledged(self, sent: asyncio.Future[Any]) -> None:
@@ -214,7 +247,7 @@ class Importer:
             self._failure = error
             self._room.set()
 
-    def _count_unsent(self, rest: Iterator[Change | Refused]) -> int:
+    def _count_unsent(self, rest: Iterator[Line | Refused]) -> int:
         count = 0
         for line in rest:
             self.tally.lines += 1
@@ -226,7 +259,8 @@ class Importer:
         return count
 
 
-async def _listening(results: KafkaResults) -> None:
+async def listening(results: KafkaResults) -> None:
+    """Raises ClickException where the answers to commands cannot be heard."""
     until = monotonic() + _LISTENS_S
     while not results.listening:
         if monotonic() > until:
