@@ -13,7 +13,7 @@ from notify_streams.domain.dedup import Sighting
 from notify_streams.domain.meeting import Meeting
 from notify_streams.domain.stopping import Followed
 from notify_streams.streaming import topics
-from schemas.catalogue import Catalogue
+from schemas.catalogue import Catalogue, NotificationType
 from schemas.codec import encode
 from schemas.decisions import Collect, Deliver, ProfileSlice, StateSlice, Suppress, Verdict
 from schemas.notifications import NotificationV1
@@ -93,7 +93,7 @@ class Rules(msgspec.Struct, frozen=True):
         waits = any(isinstance(verdict, Collect) for verdict in verdicts)
         collected = self._collected(notification, verdicts, met, known) if waits else NOTHING
         records = (
-            *_follows(notification, profile, verdicts, met),
+            *_follows(notification, type_, profile, verdicts, met),
             *((topics.TIMERS, encode(timer)) for timer in collected.timers),
             (topics.DECISIONS, self._record(notification, of_profile, of_state, verdicts, met.now)),
         )
@@ -177,14 +177,19 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 def _follows(
-    notification: NotificationV1, profile: ProfileV1, verdicts: tuple[Verdict, ...], met: Meeting
+    notification: NotificationV1,
+    type_: NotificationType,
+    profile: ProfileV1,
+    verdicts: tuple[Verdict, ...],
+    met: Meeting,
 ) -> Iterator[Record]:
     for verdict in verdicts:
         if isinstance(verdict, Deliver):
             name = topics.deliveries(verdict.channel, notification.lane)
-            for delivery in fan_out.deliveries(notification, profile, verdict, met.now, met.revision):
+            after = fan_out.stand_ins(notification, type_, verdict.channel)
+            for delivery in fan_out.deliveries(notification, profile, verdict, met.now, met.revision, after):
                 yield name, encode(delivery)
         elif isinstance(verdict, Suppress) and notification.members:
             yield topics.OUTCOMES, encode(digests.not_sent(notification, verdict, met.now))
-    for timer in fan_out.timers(notification, verdicts, met.revision):
+    for timer in fan_out.timers(notification, verdicts, met.revision, fan_out.offered(notification, type_)):
         yield topics.TIMERS, encode(timer)

@@ -12,7 +12,9 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     `attempt` counts from 1. `hold_from` is the start of the user's next quiet period: a sender that meets the
     delivery later sends it back to be decided again. `members` are the notifications that a digest speaks for.
     `platform` is a push endpoint's. `avoid` are providers that have failed it since the last pause: the next of the
-    chain is tried.
+    chain is tried. `by` is the provider that may have taken it, which nobody knows: no other is asked any more.
+    `uncounted` of its attempts do not count against the limit: failovers, credentials that were refused, calls that
+    only tried whether a provider is back. `fallback` are the channels that stand in, in order, if it fails.
     `hook` names the producer's key whose webhook tells of a notification's state: such a record is a message to that
     producer and no delivery of the notification, so that no outcome is published of it and nothing is decided again.
     `event_id` to `event_locale` (what the event asks for; `locale` is what holds) are there to give it back.
@@ -50,6 +52,9 @@ class DeliveryV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     members: tuple[str, ...] = ()
     platform: str | None = None
     avoid: tuple[str, ...] = ()
+    by: str = ""
+    uncounted: int = 0
+    fallback: tuple[Channel, ...] = ()
     hook: str = ""
     traceparent: str | None = None
     content: Content | None = None

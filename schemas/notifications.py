@@ -15,7 +15,9 @@ class NotificationV1(
     `sender/DELIVERY/REVISION/ATTEMPT` of a delivery that its sender gives back to be decided again, then for its
     `endpoint_id` alone and with the `attempt` (from 1) that is due. A repeat carries the same one, a duplicate another.
     `channels` is what may be decided: the type's, narrowed by the event, and by what comes back. `revision` counts how
-    often it was decided before. `members` are the notifications that a digest speaks for.
+    often it was decided before. `members` are the notifications that a digest speaks for. `by` and `uncounted` are the
+    delivery's that comes back; `fallback` are the channels that stand in where those of `channels` fail, which were
+    offered when it was first decided.
     """
 
     notification_id: str
@@ -35,6 +37,9 @@ class NotificationV1(
     due_at: Millis | None = None
     attempt: int = 1
     endpoint_id: str | None = None
+    by: str = ""
+    uncounted: int = 0
+    fallback: tuple[Channel, ...] = ()
     members: tuple[str, ...] = ()
     event_time: Millis | None = None
     dedupe_key: str | None = None

@@ -14,7 +14,7 @@ from schemas.notifications import NotificationV1
 from schemas.profiles import Endpoint, Frequency, ProfileV1
 from schemas.words import Channel, Reason
 
-RULES = 2  # raised whenever the same inputs may give another verdict
+RULES = 3  # raised whenever the same inputs may give another verdict
 INBOX = "inbox"
 _NO_SWITCHES: Mapping[Channel, bool] = {}
 
@@ -69,7 +69,15 @@ def decide(
     type_ = catalogue.types[notification.type]
     left_out = frozenset((*notification.excluded, *excluded))
     asked = _Asked(notification, profile, state, catalogue, type_, left_out, now)
-    return tuple(_verdict(channel, asked) for channel in notification.channels)
+    verdicts = tuple(_verdict(channel, asked) for channel in notification.channels)
+    return _first_alone(verdicts, type_.fallback) if type_.fallback else verdicts
+
+
+def _first_alone(verdicts: tuple[Verdict, ...], fallback: tuple[Channel, ...]) -> tuple[Verdict, ...]:
+    """Of the channels of `fallback` only the first that can, at once or later; the next ones stand in for it."""
+    able = [v.channel for v in verdicts if v.channel in fallback and not isinstance(v, Suppress)]
+    spare = frozenset(sorted(able, key=fallback.index)[1:])
+    return tuple(Suppress(channel=v.channel, reason=Reason.FALLBACK) if v.channel in spare else v for v in verdicts)
 
 
 def _verdict(channel: Channel, asked: _Asked) -> Verdict:

@@ -7,27 +7,48 @@ import msgspec
 from notify_streams.domain import ids
 from notify_streams.domain.decide import RULES
 from notify_streams.domain.meeting import deferred, origin_of_timer, timer_id
+from schemas.catalogue import NotificationType
 from schemas.codec import encode
 from schemas.content import Content
 from schemas.decisions import DecisionV1, Deliver, ProfileSlice, StateSlice, Verdict
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import NotificationV1
-from schemas.profiles import ProfileV1
+from schemas.profiles import Endpoint, ProfileV1
 from schemas.timers import PutTimerV1
 from schemas.words import Channel
 
 
+def offered(notification: NotificationV1, type_: NotificationType) -> tuple[Channel, ...]:
+    """The channels of which only the first that can is used, in order, as when it was decided for the first time."""
+    known = notification.fallback or notification.channels
+    return tuple(channel for channel in type_.fallback if channel in known)
+
+
+def stand_ins(notification: NotificationV1, type_: NotificationType, channel: Channel) -> tuple[Channel, ...]:
+    """Those that take the place of `channel` if it fails."""
+    if channel not in type_.fallback:
+        return ()
+    later = type_.fallback[type_.fallback.index(channel) + 1 :]
+    return tuple(c for c in offered(notification, type_) if c in later and c not in notification.excluded)
+
+
 def deliveries(
-    notification: NotificationV1, profile: ProfileV1, verdict: Deliver, now: int, revision: int
+    notification: NotificationV1,
+    profile: ProfileV1,
+    verdict: Deliver,
+    now: int,
+    revision: int,
+    fallback: tuple[Channel, ...] = (),
 ) -> Iterator[DeliveryV1]:
     """One per endpoint, with its address; where one came back that may still be used, of that one alone.
 
-    Where it may not, of all: senders drop what they have sent.
+    Where it may not, of all: senders drop what they have sent. `fallback` are the channel's `stand_ins`.
     """
     content, asked = notification.content or Content(), notification.endpoint_id
     alone = asked in verdict.endpoint_ids
     for endpoint_id in (asked,) if alone and asked is not None else verdict.endpoint_ids:
-        address = _address(profile, verdict.channel, endpoint_id)
+        endpoint = _endpoint(profile, verdict.channel, endpoint_id)
+        address = None if endpoint is None or endpoint.content is None else endpoint.content.address
         yield DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
             notification_id=notification.notification_id,
@@ -59,12 +80,18 @@ def deliveries(
             broadcast_id=notification.broadcast_id,
             replay=notification.replay,
             members=notification.members,
+            platform=None if endpoint is None else endpoint.platform,
+            by=notification.by if alone else "",
+            uncounted=notification.uncounted if alone else 0,
+            fallback=fallback,
             traceparent=notification.traceparent,
             content=content if address is None else msgspec.structs.replace(content, address=address),
         )
 
 
-def timers(notification: NotificationV1, verdicts: tuple[Verdict, ...], revision: int) -> Iterator[PutTimerV1]:
+def timers(
+    notification: NotificationV1, verdicts: tuple[Verdict, ...], revision: int, fallback: tuple[Channel, ...] = ()
+) -> Iterator[PutTimerV1]:
     """One per instant at which something is to be decided again; it brings back only the channels that wait.
 
     Its id follows from what a user's state says of these channels, so that it can be moved and cancelled.
@@ -74,6 +101,7 @@ def timers(notification: NotificationV1, verdicts: tuple[Verdict, ...], revision
         again = msgspec.structs.replace(
             notification,
             channels=tuple(channels),
+            fallback=fallback,
             revision=revision + 1,
             due_at=until,
             origin=origin_of_timer(timer, revision + 1),
@@ -111,10 +139,10 @@ def record(
     )
 
 
-def _address(profile: ProfileV1, channel: Channel, endpoint_id: str) -> str | None:
+def _endpoint(profile: ProfileV1, channel: Channel, endpoint_id: str) -> Endpoint | None:
     if channel == "inapp":
         return None
     for endpoint in profile.endpoints:
-        if endpoint.channel == channel and endpoint.endpoint_id == endpoint_id and endpoint.content is not None:
-            return endpoint.content.address
+        if endpoint.channel == channel and endpoint.endpoint_id == endpoint_id:
+            return endpoint
     return None

@@ -13,6 +13,25 @@ def send_back(delivery: DeliveryV1) -> NotificationV1:
 
     Decided to be delivered, it becomes this delivery again, under the same id and with the attempt that was due.
     """
+    return _back(delivery, origin=f"{BY_SENDER}{delivery.delivery_id}/{delivery.revision}/{delivery.attempt}")
+
+
+def fall_back(delivery: DeliveryV1) -> NotificationV1:
+    """Where `delivery` has failed for good: the notification on the channels that stand in, for all their endpoints."""
+    return msgspec.structs.replace(
+        _back(delivery, origin=f"{BY_SENDER}{delivery.delivery_id}/fallback"),
+        channels=delivery.fallback,
+        excluded=(*delivery.excluded, delivery.channel),
+        fallback=delivery.fallback,
+        attempt=1,
+        by="",
+        uncounted=0,
+        endpoint_id=None,
+        due_at=None,
+    )
+
+
+def _back(delivery: DeliveryV1, *, origin: str) -> NotificationV1:
     content = delivery.content
     return NotificationV1(
         notification_id=delivery.notification_id,
@@ -22,7 +41,7 @@ def send_back(delivery: DeliveryV1) -> NotificationV1:
         event_id=delivery.event_id,
         accepted_at=delivery.accepted_at,
         expires_at=delivery.expires_at,
-        origin=f"{BY_SENDER}{delivery.delivery_id}/{delivery.revision}/{delivery.attempt}",
+        origin=origin,
         lane=delivery.lane,
         channels=(delivery.channel,),
         excluded=delivery.excluded,
@@ -32,6 +51,9 @@ def send_back(delivery: DeliveryV1) -> NotificationV1:
         due_at=delivery.due_at,
         attempt=delivery.attempt,
         endpoint_id=delivery.endpoint_id,
+        by=delivery.by,
+        uncounted=delivery.uncounted,
+        fallback=delivery.fallback,
         members=delivery.members,
         event_time=delivery.event_time,
         dedupe_key=delivery.dedupe_key,
