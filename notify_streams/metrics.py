@@ -33,6 +33,12 @@ DUPLICATES = Counter("notify_duplicates_total", "Repeats that had no second effe
 MISROUTED = Counter("notify_misrouted_total", "Records that came on another key's partition", ["topic"])
 CONSUMER_LAG = Gauge("notify_consumer_lag", "Records behind the end of the log", ["role", "topic"])
 UNACCOUNTED = Gauge("notify_unaccounted", "Accepted notifications without a final or pending state")
+RECEIPTS = Counter(
+    "notify_receipts_total", "Events of providers' callbacks by what became of them", ["provider", "outcome"]
+)
+UNSUBSCRIBES = Counter(
+    "notify_unsubscribes_total", "Categories or channels switched off by a link in a message", ["type", "category"]
+)
 BYPASSED = Counter("notify_bypassed_total", "Work done without an expendable engine that was away", ["engine"])
 
 

@@ -26,20 +26,21 @@ _PATH = "/v1/unsubscribe/"
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, array_like=True):
-    """Whose mails of which category on which channel; `issued_at` in ms."""
+    """Whose mails of which category on which channel; `issued_at` in ms. `type` is for the metrics."""
 
     user_id: str
     channel: Channel
     category: str
     issued_at: Millis
+    type: str = ""
 
 
-def token(secret: str, *, user_id: str, channel: Channel, category: str, issued_at: int) -> str:
-    """As base64url without padding: 45 characters, and four for every three bytes of user id and category.
+def token(secret: str, *, user_id: str, channel: Channel, category: str, issued_at: int, type: str = "") -> str:
+    """As base64url without padding: 45 characters, and four for every three bytes of user id, category, type.
 
     The same for the same arguments. `issued_at` in ms: the link works for `LIFE_DAYS` from then.
     """
-    plain = msgspec.msgpack.encode(Unsubscribe(user_id, channel, category, issued_at))
+    plain = msgspec.msgpack.encode(Unsubscribe(user_id, channel, category, issued_at, type))
     return base64.urlsafe_b64encode(_cipher(secret).encrypt(plain, [_PURPOSE])).rstrip(b"=").decode()
 
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import re
 import signal
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -30,9 +31,15 @@ from notify_streams.gateway.problems import problems
 from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import KafkaPublisher, Publisher
 from notify_streams.gateway.rates import Rates
+from notify_streams.gateway.receipts.fetching import HttpSns, Sns
+from notify_streams.gateway.receipts.readers import readers_of
+from notify_streams.gateway.receipts.route import Receipts
+from notify_streams.gateway.receipts.seen import Seen
+from notify_streams.gateway.receipts.taking import Nobody, Settling, Taking
 from notify_streams.gateway.results import KafkaResults, Results
 from notify_streams.gateway.spelling import spelling_of
 from notify_streams.gateway.suppressions import Suppressions
+from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
 from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Settings, seconds
@@ -45,9 +52,13 @@ _SHUTDOWN_S = 10.0
 _PLACE = re.compile(r"\{(\w+)\}")  # aiohttp's own places take no braces, and a user id may have some
 
 
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What the routes stand on."""
+    """What the routes stand on. `clock` in ms."""
 
     auth: Auth
     catalogue: Catalogue
@@ -60,6 +71,10 @@ class Parts:
     status: Told
     explain: Told
     counting: Counting
+    sns: Sns
+    seen: Seen
+    settling: Settling
+    clock: Callable[[], int] = _wall_clock
 
 
 def build(
@@ -71,9 +86,13 @@ def build(
     redis: Expendable,
     status: Told,
     explain: Told,
+    settling: Settling | None = None,
 ) -> web.Application:
-    """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError."""
-    auth = auth_of(settings)
+    """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError.
+
+    `settling` are the senders' delivery keys, which receipts settle.
+    """
+    auth, sns = auth_of(settings), HttpSns()
     pipelined = Pipelined(redis)
     publisher = KafkaPublisher(settings)
     profiles = Profiles(records, RedisShared(pipelined, settings.kafka), lambda: results.listening)
@@ -90,6 +109,9 @@ def build(
         status=status,
         explain=explain,
         counting=Counting(pipelined, settings.kafka),
+        sns=sns,
+        seen=Seen(pipelined, settings.kafka),
+        settling=settling or Nobody(),
     )
 
     async def connected(_app: web.Application) -> AsyncIterator[None]:
@@ -98,6 +120,7 @@ def build(
         yield
         await results.close()
         await publisher.close()
+        await sns.close()
 
     app = application(settings, parts)
     app.cleanup_ctx.append(connected)
@@ -114,7 +137,8 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         profiles=parts.profiles,
         timeout_s=seconds(settings.gateway.command_timeout),
     )
-    rates, spelling = Rates(), spelling_of(settings)
+    rates, spelling, secrets = Rates(), spelling_of(settings), signing_secrets(settings)
+    taking = Taking(parts.publisher, parts.seen, parts.settling, secrets)
     routes = (
         *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
@@ -122,10 +146,10 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Inbox(parts.auth, parts.inbox).routes(),
         *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
         *EndpointsApi(parts.auth, parts.profiles, commands, spelling).routes(),
-        *Verifying(
-            parts.auth, parts.catalogue, parts.profiles, commands, parts.counting, signing_secrets(settings)
-        ).routes(),
+        *Verifying(parts.auth, parts.catalogue, parts.profiles, commands, parts.counting, secrets).routes(),
         *Suppressions(parts.auth, commands, spelling).routes(),
+        *Receipts(readers_of(settings, parts.sns), taking, settings.gateway.public_url, parts.clock).routes(),
+        *Unsubscribing(parts.catalogue, parts.profiles, commands, secrets, parts.clock).routes(),
         *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)

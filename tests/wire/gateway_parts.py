@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -27,9 +27,11 @@ from notify_streams.gateway.known import Known
 from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
 from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import Headers
+from notify_streams.gateway.receipts.fetching import HttpSns
+from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.results import Waiting
 from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
-from notify_streams.settings import Auth, Gateway, Limits, Settings
+from notify_streams.settings import Auth, Gateway, Limits, Provider, Settings
 from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
 from schemas.catalogue import Catalogue, Category, NotificationType
 from schemas.codec import encode
@@ -109,6 +111,37 @@ class NoRedis:
 
     async def ask(self, *commands: tuple[bytes, ...]) -> list[int]:
         raise Unavailable("Redis is away")
+
+
+class OneRedis:
+    """What EXISTS and SET keep, for as long as `away` is not set."""
+
+    def __init__(self) -> None:
+        self.kept: set[bytes] = set()
+        self.away = False
+
+    async def ask(self, *commands: tuple[bytes, ...]) -> list[int]:
+        if self.away:
+            raise Unavailable("Redis is away")
+        self.kept |= {key for verb, key, *_ in commands if verb == b"SET"}
+        return [key in self.kept for _, key, *_ in commands]
+
+
+@dataclass
+class Settled:
+    """Delivery keys that remember what was settled."""
+
+    ids: list[tuple[str, int, str | None]] = field(default_factory=list)
+    away: bool = False
+
+    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> None:
+        if self.away:
+            raise Unavailable("Redis is away")
+        self.ids.append((delivery_id, at, message_id))
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000_000
 
 
 @dataclass
@@ -211,6 +244,8 @@ class Bench:
     ledger: MemoryLedger
     store: Store
     settings: Settings
+    settled: "Settled"
+    redis: "OneRedis"
 
     def key(self, role: Role = "producer", **fields: Any) -> dict[str, str]:
         """A header with a new key of this role."""
@@ -238,13 +273,18 @@ async def a_bench(
     command_timeout: str = "2s",
     limits: Limits | None = None,
     mode: Literal["keys", "open"] = "keys",
+    providers: dict[str, Provider] | None = None,
+    clock: Callable[[], int] | None = None,
+    public_url: str = "",
 ) -> AsyncIterator[Bench]:
     """Everything in memory but the socket and the keys file."""
     settings = Settings(
         auth=Auth(mode=mode, keys_file=str(directory / "keys.json"), jwt_secret=SECRET, signing_secret=SECRET),
-        gateway=Gateway(command_timeout=command_timeout),
+        gateway=Gateway(command_timeout=command_timeout, public_url=public_url),
         limits=limits or Limits(),
+        providers=providers or {},
     )
+    sns, settled, redis = HttpSns(), Settled(), OneRedis()
     ledger, store = MemoryLedger(), Store()
     records = cast(RecordStore, store)
     profiles = Profiles(records, ledger, lambda: answers.listening)
@@ -263,9 +303,14 @@ async def a_bench(
         status=fold,
         explain=fold,
         counting=Counting(NoRedis(), settings.kafka),
+        sns=sns,
+        seen=Seen(redis, settings.kafka),
+        settling=settled,
+        clock=clock or _wall_clock,
     )
     async with TestClient(TestServer(application(settings, parts))) as client:
-        yield Bench(client, orchestrator, ledger, store, settings)
+        yield Bench(client, orchestrator, ledger, store, settings, settled, redis)
+    await sns.close()
 
 
 def an_event(**fields: Any) -> dict[str, Any]:

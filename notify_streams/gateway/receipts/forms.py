@@ -1,0 +1,53 @@
+"""Forms as vendors post them: URL-encoded or multipart, in whatever charset."""
+
+from email.message import Message
+from email.parser import BytesParser
+from urllib.parse import parse_qsl
+
+MOST_FIELDS = 1000
+
+
+def fields(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
+    """Names and values in order; None for what is no form. Bytes that are not of their charset come as U+FFFD."""
+    header = Message()
+    header["Content-Type"] = content_type
+    match header.get_content_type():
+        case "application/x-www-form-urlencoded":
+            return _urlencoded(body, header.get_content_charset("utf-8"))
+        case "multipart/form-data":
+            return _multipart(body, content_type)
+        case _:
+            return None
+
+
+def _urlencoded(body: bytes, charset: str) -> list[tuple[str, str]] | None:
+    try:
+        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return None
+    return [(_text(name, charset), _text(value, charset)) for name, value in pairs]
+
+
+def _multipart(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
+    """Files are left out."""
+    head = b"Content-Type: " + content_type.encode("ascii", errors="replace") + b"\r\n\r\n"
+    form = BytesParser().parsebytes(head + body)
+    parts = form.get_payload()
+    if not isinstance(parts, list) or form.defects or len(parts) > MOST_FIELDS:
+        return None
+    found = []
+    for part in parts:
+        if not isinstance(part, Message):
+            return None
+        name = part.get_param("name", header="Content-Disposition")
+        value = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(value, bytes) and part.get_filename() is None:
+            found.append((name, _text(value, part.get_content_charset("utf-8"))))
+    return found
+
+
+def _text(raw: bytes, charset: str) -> str:
+    try:
+        return raw.decode(charset, errors="replace")
+    except LookupError:
+        return raw.decode(errors="replace")

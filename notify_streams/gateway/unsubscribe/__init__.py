@@ -1,0 +1,1 @@
+"""The page and the one-click route behind the links in messages."""
