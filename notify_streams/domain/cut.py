@@ -19,7 +19,8 @@ def within(limit: int, title: str, body: str, *built: Built) -> bytes | None:
     """The first of `built` (fullest first) that takes both texts whole in `limit` bytes of JSON.
 
     Where none does: the fullest one with the body cut, and the title too once nothing of the body is left; where that
-    leaves no room for any text, the next one. None where no title fits into any. Lone surrogates become `?`.
+    leaves no room for any text, the next one. None where no title fits into any. Lone surrogates become `?`. What is
+    built around the texts must not depend on them.
     """
     title, body = _sendable(title), _sendable(body)
     for build in built:

@@ -53,7 +53,6 @@ def headers(message: Message, *, topic: str, now: int) -> list[HeaderTuple]:
 
 def _built(aps: Json, beside: Json) -> Built:
     def built(title: str, text: str) -> bytes:
-        alert = {"title": title, "body": text} if text else {"title": title}
-        return msgspec.json.encode({"aps": {"alert": alert, **aps}, **beside})
+        return msgspec.json.encode({"aps": {"alert": {"title": title, "body": text}, **aps}, **beside})
 
     return built

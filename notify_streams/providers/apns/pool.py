@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from notify_streams.providers.apns.connection import Connection, Exchange
 
 MOST_CONNECTIONS = 4
+_AGAIN_S = 1.0  # between attempts at one more, while there are others
 _IDLE_S = 300.0  # after that a middlebox may have forgotten it without a word
 
 
@@ -24,20 +25,22 @@ class Pool:
     tls: ssl.SSLContext
     most: int = MOST_CONNECTIONS
     _connections: list[Connection] = field(default_factory=list)
+    _not_before: float = 0.0
     _opening: asyncio.Task[None] | None = None
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     async def run(self, exchange: Exchange) -> None:
         """One request and its answer. Raises Lost, or OSError where no connection can be had.
 
-        Cancelled after it was written it is reset, and connections that have been silent since it began are given up.
+        Cancelled after it was written it is reset, and connections that have said nothing since it began, or have
+        never answered anything, are given up.
         """
         began = asyncio.get_running_loop().time()
         try:
             await self._run(exchange)
         except asyncio.CancelledError:
             for connection in self._connections:
-                if connection.heard_at < began:
+                if connection.heard_at < began or not connection.proven:
                     connection.retire()
             raise
 
@@ -83,6 +86,8 @@ class Pool:
     def _open_another(self) -> None:
         if self._opening is not None or len(self._connections) >= self.most:
             return
+        if self._connections and asyncio.get_running_loop().time() < self._not_before:
+            return
         if all(connection.proven for connection in self._connections):
             self._opening = asyncio.create_task(self._open())
 
@@ -97,6 +102,7 @@ class Pool:
                 raise ConnectionRefusedError("no HTTP/2")
             self._connections.append(connection)
         except OSError as error:
+            self._not_before = loop.time() + _AGAIN_S
             self._fail(error)
         finally:
             self._opening = None
@@ -120,6 +126,8 @@ class Pool:
             if not waiter.done():
                 waiter.set_result(None)
                 places -= 1
+        if self._waiting:
+            self._open_another()
 
     def _retire_idle(self) -> None:
         now = asyncio.get_running_loop().time()
