@@ -195,14 +195,17 @@ class Claim(msgspec.Struct, frozen=True):
     """What the delivery key says to whoever wants to call the provider.
 
     `mine`: go on. `done`: an attempt of this number or a later one has ended; `outcome` is what it published.
-    `unknown`: somebody called and never said how it ended, `since` in ms. `settled`: a receipt has said meanwhile,
-    at `since`, that an attempt of which nobody knew arrived after all; `message_id` is the provider's name for it.
+    `unknown`: somebody called `provider` and never said how it ended, `since` in ms. `settled`: a receipt has said
+    meanwhile, at `since`, that an `attempt` of which nobody knew arrived after all; `message_id` is the provider's name
+    for it.
     """
 
     status: Literal["mine", "done", "unknown", "settled"]
     outcome: OutcomeV1 | None = None
     since: int = 0
     message_id: str | None = None
+    provider: str = ""
+    attempt: int = 0
 
 
 class DeliveryKeys(Protocol):
@@ -211,8 +214,14 @@ class DeliveryKeys(Protocol):
     async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
         """One round trip: claim each for this process, or learn why not."""
 
-    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
-        """One round trip: from now on only this process may call; False where the claim was lost."""
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int, by: Sequence[str] = ()) -> Sequence[bool]:
+        """One round trip: from now on only this process may call; False where the claim was lost.
+
+        `by` are the providers that are about to be called, one for each.
+        """
 
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """Keep how they ended, so that a repeat can publish it again."""
+
+    async def settle(self, delivery_id: str, at: int, message_id: str | None = None) -> bool:
+        """A receipt says at `at` (ms) that it arrived: True where nobody knew that, and it is kept from now on."""

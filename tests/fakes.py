@@ -194,7 +194,11 @@ class Flaky:
         self._ask("claim")
         return await self._keys.claim(deliveries)
 
-    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
+    async def settle(self, delivery_id: str, at: int, message_id: str | None = None) -> bool:
+        self._ask("settle")
+        return await self._keys.settle(delivery_id, at, message_id)
+
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int, by: Sequence[str] = ()) -> Sequence[bool]:
         self._ask("calling")
         allowed = await self._keys.calling([d for d in deliveries if d.delivery_id not in self.lost], now)
         answers = iter(allowed)

@@ -44,33 +44,54 @@ class SettleAt(msgspec.Struct, frozen=True):
     due_at: int
 
 
+class FailOver(msgspec.Struct, frozen=True):
+    """At once by another provider of the chain."""
+
+
 class Expire(msgspec.Struct, frozen=True):
     """The next attempt would come too late."""
 
 
-NextStep = Finish | Fail | Exhausted | RetryAt | SettleAt | Expire
+NextStep = Finish | Fail | Exhausted | RetryAt | SettleAt | FailOver | Expire
+MOST_PAUSE_MS = 3_600_000  # longer than any provider means it: one that is told more of is asked again by then
 _BEFORE_EXPIRY_MS = 1000
+_LEAST_REST_MS, _MOST_REST_MS, _OF_ITS_AGE = 2_000, 300_000, 4
+_REFUSED: dict[str, Reason] = {"mailbox_full": Reason.MAILBOX_FULL, "sender": Reason.SENDER_BLOCKED}
 
 
 def next_step(
-    answer: Answer, *, attempt: int, expires_at: int, now: int, jitter: float, policy: RetryPolicy, repeatable: bool
+    answer: Answer,
+    *,
+    attempt: int,
+    expires_at: int,
+    now: int,
+    jitter: float,
+    policy: RetryPolicy,
+    repeatable: bool,
+    uncounted: int = 0,
+    another_left: bool = False,
 ) -> NextStep:
     """Decide what follows attempt number `attempt` (counted from 1). Instants in ms.
 
     `jitter` in [0, 1) spreads a delay over its upper half. `repeatable`: the provider honours an idempotency key,
-    so an unknown outcome may be resent like any other failure.
+    so an unknown outcome may be resent like any other failure. `uncounted` attempts, this one perhaps among them, do
+    not count against the limit. `another_left`: another provider could take it now; it is asked where it is the
+    provider that cannot, and not the endpoint. What is refused for our credentials has no limit but its deadline.
     """
+    counted = attempt - uncounted
     match answer:
         case Sent():
             return Finish()
         case EndpointGone():
             return Fail(Reason.ENDPOINT_GONE)
         case Refused():
-            return Fail(Reason.REFUSED)
+            return Fail(_REFUSED.get(answer.about, Reason.REFUSED))
         case Unknown() if not repeatable:
-            return _settle(attempt, expires_at, now, policy)
+            return _settle(counted, expires_at, now, policy)
         case TryLater() | Unknown() | Misconfigured():
-            if attempt >= policy.attempts:
+            if another_left and fails_over(answer):
+                return FailOver()
+            if counted >= policy.attempts and not isinstance(answer, Misconfigured):
                 return Exhausted()
             backoff = min(policy.cap_ms, policy.base_ms * 2 ** min(attempt - 1, 40)) * (1 + jitter) / 2
             told = (answer.retry_after or 0) * 1000 if isinstance(answer, TryLater) else 0
@@ -79,6 +100,26 @@ def next_step(
             return RetryAt(now + ceil(delay)) if delay <= expires_at - now - 1 else Expire()
         case _:
             assert_never(answer)
+
+
+def fails_over(answer: Answer) -> bool:
+    """Whether another provider may fare better; never where this one may have taken it."""
+    return isinstance(answer, Misconfigured) or (isinstance(answer, TryLater) and answer.about == "provider")
+
+
+def pause_ms(answer: Answer) -> int:
+    """How long everybody leaves the provider alone, because it has asked for it: 0 where it has not."""
+    if not isinstance(answer, TryLater) or answer.about != "provider" or not (answer.retry_after or 0) > 0:
+        return 0
+    return ceil(min((answer.retry_after or 0) * 1000, MOST_PAUSE_MS))
+
+
+def rests_until(decided_at: int, expires_at: int, now: int, jitter: float, *, least_ms: int = _LEAST_REST_MS) -> int:
+    """When to come back with what could not be tried: the longer it waits already the later, so that a long outage
+    makes few rounds; never after `expires_at`, where it ends. Instants in ms.
+    """
+    rest = max(least_ms, min((now - decided_at) // _OF_ITS_AGE, _MOST_REST_MS))
+    return max(now, min(now + round(rest * (1 + jitter / 4)), expires_at))
 
 
 def _settle(attempt: int, expires_at: int, now: int, policy: RetryPolicy) -> NextStep:

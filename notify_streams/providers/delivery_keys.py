@@ -1,10 +1,11 @@
 """Delivery keys in Redis: who may call the provider for a delivery, and how a call ended.
 
-A key's value is `STATE|OWNER|ATTEMPT|SINCE|OUTCOME`. `claimed` may be taken over at once: its holder has not called
+A key's value is `STATE|OWNER|ATTEMPT|SINCE|REST`. `claimed` may be taken over at once: its holder has not called
 yet, and cannot any more, since `calling` is set only by whoever holds the claim. `calling` of the same attempt says
-that somebody called and never said how it ended. `ended` carries the outcome for 24 hours; it never takes the
-place of a later attempt or of `final`, which takes any place: the provider took it. What has failed may be tried by
-a later attempt: a dead letter that somebody puts back.
+that somebody called the provider in REST and never said how it ended. `ended` and `unknown` carry the outcome for 24
+hours; they never take the place of a later attempt or of `final`, which takes any place: the provider took it. What has
+failed may be tried by a later attempt: a dead letter that somebody puts back. `settled` takes the place of `calling`
+and `unknown`: a receipt said that it arrived; REST is the provider and its name for the message.
 """
 
 from collections.abc import Sequence
@@ -31,10 +32,12 @@ for i, key in ipairs(KEYS) do
   if value then
     local state, owner, made, since, outcome = string.match(value, '^(%w+)|([^|]*)|(%d+)|(%d+)|(.*)$')
     made = tonumber(made)
-    if state == 'final' or (state == 'ended' and made >= attempt) then
+    if state == 'final' or ((state == 'ended' or state == 'unknown') and made >= attempt) then
       answer = 'done|' .. outcome
+    elseif state == 'settled' then
+      answer = 'settled|' .. since .. '|' .. made .. '|' .. outcome
     elseif state == 'calling' and made == attempt then
-      answer = 'unknown|' .. since
+      answer = 'unknown|' .. since .. '|' .. made .. '|' .. outcome
     elseif made and made > attempt then
       answer = 'done|'
     end
@@ -50,7 +53,8 @@ _ENDED = """
 for i, key in ipairs(KEYS) do
   local was, made = string.match(redis.call('GET', key) or '', '^(%w+)|[^|]*|(%d+)|')
   local is, attempt = string.match(ARGV[1 + i], '^(%w+)|[^|]*|(%d+)|')
-  if is == 'final' or not made or (was ~= 'final' and tonumber(made) <= tonumber(attempt)) then
+  local over = was == 'final' or was == 'settled'
+  if is == 'final' or not made or (not over and tonumber(made) <= tonumber(attempt)) then
     redis.call('SET', key, ARGV[1 + i], 'EX', ARGV[1])
   end
 end
@@ -59,16 +63,25 @@ return 1
 _CALLING = """
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local mine = 'claimed|' .. ARGV[1] .. '|' .. ARGV[3 + i] .. '|'
+  local attempt, by = ARGV[2 + 2 * i], ARGV[3 + 2 * i]
+  local mine = 'claimed|' .. ARGV[1] .. '|' .. attempt .. '|'
   local value = redis.call('GET', key)
   if not value or string.sub(value, 1, #mine) == mine then
-    redis.call('SET', key, 'calling|' .. ARGV[1] .. '|' .. ARGV[3 + i] .. '|' .. ARGV[3] .. '|', 'EX', ARGV[2])
+    redis.call('SET', key, 'calling|' .. ARGV[1] .. '|' .. attempt .. '|' .. ARGV[3] .. '|' .. by, 'EX', ARGV[2])
     answers[i] = 1
   else
     answers[i] = 0
   end
 end
 return answers
+"""
+_SETTLE = """
+local value = redis.call('GET', KEYS[1])
+local state, made, by = string.match(value or '', '^(%w+)|[^|]*|(%d+)|%d+|(.*)$')
+if state == 'unknown' then by = string.match(by, '"provider":"([^"]*)"') or '' end
+if state ~= 'unknown' and state ~= 'calling' then return 0 end
+redis.call('SET', KEYS[1], 'settled||' .. made .. '|' .. ARGV[1] .. '|' .. by .. '|' .. ARGV[2], 'EX', ARGV[3])
+return 1
 """
 
 
@@ -81,6 +94,7 @@ class RedisDeliveryKeys:
         self._claim = redis.client.register_script(_CLAIM)
         self._calling = redis.client.register_script(_CALLING)
         self._ended = redis.client.register_script(_ENDED)
+        self._settle = redis.client.register_script(_SETTLE)
 
     async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
         """See ports.DeliveryKeys."""
@@ -88,10 +102,11 @@ class RedisDeliveryKeys:
         answers: list[bytes] = await self._run(self._claim, deliveries, [self.owner, _TTL_S, *attempts])
         return [_claim_of(answer.decode()) for answer in answers]
 
-    async def calling(self, deliveries: Sequence[DeliveryV1], now: int) -> Sequence[bool]:
+    async def calling(self, deliveries: Sequence[DeliveryV1], now: int, by: Sequence[str] = ()) -> Sequence[bool]:
         """See ports.DeliveryKeys."""
-        attempts = [d.attempt for d in deliveries]
-        answers = await self._run(self._calling, deliveries, [self.owner, _TTL_S, now, *attempts])
+        names = by or [""] * len(deliveries)
+        each = [word for d, name in zip(deliveries, names, strict=True) for word in (d.attempt, name)]
+        answers = await self._run(self._calling, deliveries, [self.owner, _TTL_S, now, *each])
         return [answer == 1 for answer in answers]
 
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
@@ -101,8 +116,14 @@ class RedisDeliveryKeys:
         keys, values = [key_of(outcome.delivery_id) for outcome in outcomes], [self._value(o) for o in outcomes]
         await self._redis.call(lambda _: self._ended(keys=keys, args=[_TTL_S, *values]))
 
+    async def settle(self, delivery_id: str, at: int, message_id: str | None = None) -> bool:
+        """See ports.DeliveryKeys."""
+        args: list[str | int] = [at, message_id or "", _TTL_S]
+        settled: int = await self._redis.call(lambda _: self._settle(keys=[key_of(delivery_id)], args=args))
+        return settled == 1
+
     def _value(self, outcome: OutcomeV1) -> bytes:
-        state = "final" if outcome.state == "sent" else "ended"
+        state = {"sent": "final", "unknown": "unknown"}.get(outcome.state, "ended")
         return f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
 
     async def _run(self, script: Any, deliveries: Sequence[DeliveryV1], args: list[Any]) -> list[Any]:
@@ -122,4 +143,10 @@ def _claim_of(answer: str) -> Claim:
     status, _, rest = answer.partition("|")
     if status == "done":
         return Claim("done", _decode_outcome(rest.encode()) if rest else None)
-    return Claim("unknown", since=int(rest)) if status == "unknown" else Claim("mine")
+    if status == "mine":
+        return Claim("mine")
+    since, attempt, said = rest.split("|", 2)
+    if status == "unknown":
+        return Claim("unknown", since=int(since), provider=said, attempt=int(attempt))
+    provider, _, message_id = said.partition("|")
+    return Claim("settled", since=int(since), message_id=message_id or None, provider=provider, attempt=int(attempt))

@@ -83,7 +83,7 @@ async def test_called_and_never_ended_is_unknown_since_then(keys: DeliveryKeys) 
     delivery = one()
     await claim(keys, delivery)
     await calling(keys, delivery, NOW + 7)
-    assert await claim(keys, delivery) == Claim("unknown", since=NOW + 7)
+    assert await claim(keys, delivery) == Claim("unknown", since=NOW + 7, attempt=1)
     assert not await calling(keys, delivery)
 
 
@@ -159,6 +159,42 @@ async def test_nothing_takes_the_place_of_a_final_end(keys: DeliveryKeys) -> Non
     assert await claim(keys, again(delivery, 3)) == Claim("done", sent)
 
 
+async def test_a_receipt_settles_a_call_of_which_nobody_knows(keys: DeliveryKeys) -> None:
+    """ORD-02, IDM-03: whoever comes back for it says that it was sent, and calls nobody."""
+    delivery = one()
+    await claim(keys, delivery)
+    await keys.calling([delivery], NOW, ["ses"])
+    assert (await claim(keys, delivery)).provider == "ses"
+    assert await keys.settle(delivery.delivery_id, NOW + 3, "m|1")
+    said = Claim("settled", since=NOW + 3, message_id="m|1", provider="ses", attempt=1)
+    assert [await claim(keys, again(delivery, attempt)) for attempt in (1, 2)] == [said, said]
+    assert not await calling(keys, again(delivery, 2))
+    await keys.ended([an_outcome(delivery, state="retrying", next_at=NOW + 9)])
+    assert await claim(keys, delivery) == said
+    await keys.ended([sent := an_outcome(delivery, state="sent")])
+    assert await claim(keys, again(delivery, 2)) == Claim("done", sent)
+
+
+async def test_a_receipt_settles_an_end_that_is_unknown(keys: DeliveryKeys) -> None:
+    delivery = one(2)
+    await keys.calling([delivery], NOW, ["ses"])
+    await keys.ended([an_outcome(delivery, state="unknown", provider="ses", next_at=NOW + 9)])
+    assert await keys.settle(delivery.delivery_id, NOW + 3)
+    said = Claim("settled", since=NOW + 3, provider="ses", attempt=2)
+    assert await claim(keys, again(delivery, 3)) == said
+
+
+@pytest.mark.parametrize("state", ["sent", "retrying", "failed", "expired"])
+async def test_a_receipt_settles_nothing_where_it_is_known_what_became_of_it(
+    keys: DeliveryKeys, state: OutcomeState
+) -> None:
+    delivery = one()
+    assert not await keys.settle(delivery.delivery_id, NOW)
+    await keys.ended([before := an_outcome(delivery, state=state)])
+    assert not await keys.settle(delivery.delivery_id, NOW)
+    assert await claim(keys, delivery) == Claim("done", before)
+
+
 async def test_without_a_claim_that_anybody_remembers_one_may_still_call(keys: DeliveryKeys) -> None:
     """After Redis lost its data."""
     delivery = one()
@@ -218,7 +254,7 @@ async def test_what_a_process_was_calling_when_it_died_is_unknown_to_the_next(an
     a, b, delivery = another(), another(), one()
     await claim(a, delivery)
     await calling(a, delivery, NOW + 5)
-    assert await claim(b, delivery) == Claim("unknown", since=NOW + 5)
+    assert await claim(b, delivery) == Claim("unknown", since=NOW + 5, attempt=1)
     assert not await calling(b, delivery)
     assert await claim(b, again(delivery, 2)) == Claim("mine")
     assert await calling(b, again(delivery, 2))
