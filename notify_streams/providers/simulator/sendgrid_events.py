@@ -22,7 +22,7 @@ _EVENTS: dict[Word, dict[str, Any]] = {
     },
     "full": {
         "event": "bounce",
-        "type": "blocked",
+        "type": "bounce",
         "status": "5.2.2",
         "reason": "552 5.2.2 The mailbox is full",
         "bounce_classification": "Mailbox Unavailable",
