@@ -1,9 +1,11 @@
 """The Web Push provider: one encrypted message to the push service that a subscription names (RFC 8030, 5)."""
 
+import os
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from notify_streams import settings
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
@@ -61,9 +63,10 @@ class WebPushProvider:
         plaintext = payload.body(message)
         if plaintext is None:
             return Refused("the link leaves no room for a text")
-        authorization = self.vapid.authorization(to.origin, now)
-        headers = payload.headers(message, authorization=authorization, now=now)
-        reply = await self.http.post(to.endpoint, payload.encrypted(plaintext, to), headers)
+        headers = payload.headers(message, authorization=self.vapid.authorization(to.origin, now), now=now)
+        once, salt = ec.generate_private_key(ec.SECP256R1()), os.urandom(payload.SALT_BYTES)
+        content = payload.encrypted(plaintext, to, once=once, salt=salt)
+        reply = await self.http.post(to.endpoint, content, headers)
         return _answer(reply, now, known=codes.is_known(to.host, self.own_host))
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from notify_streams.providers.life import remaining_s
 from notify_streams.providers.webpush.subscription import Subscription
 
 LIMIT = 3993  # of 4,096 bytes encrypted: 86 of header, 16 of tag, 1 of padding (RFC 8291, 4)
+SALT_BYTES = 16
 _RECORD = 4096
 
 
@@ -32,10 +33,10 @@ def body(message: Message) -> bytes | None:
     return within(LIMIT, rendered.title, rendered.body, full, plain)
 
 
-def encrypted(plaintext: bytes, to: Subscription) -> bytes:
-    """One record under a key that is used once."""
-    once = ec.generate_private_key(ec.SECP256R1())
-    return cast(bytes, http_ece.encrypt(plaintext, private_key=once, dh=to.key, auth_secret=to.auth, rs=_RECORD))
+def encrypted(plaintext: bytes, to: Subscription, *, once: ec.EllipticCurvePrivateKey, salt: bytes) -> bytes:
+    """One record, under a key and a salt (16 bytes) that are used once."""
+    content = http_ece.encrypt(plaintext, salt=salt, private_key=once, dh=to.key, auth_secret=to.auth, rs=_RECORD)
+    return cast(bytes, content)
 
 
 def headers(message: Message, *, authorization: str, now: int) -> dict[str, str]:
