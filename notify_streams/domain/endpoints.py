@@ -41,8 +41,7 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
     )
     if command.channel == "push":
         key = address_key("push", address)
-        others = tuple(e for e in profile.endpoints if e is old or not has(e, "push", key))
-        profile = _replace(profile, endpoints=others)
+        profile = _without(profile, lambda e: e is not old and has(e, "push", key))
     if old is None:
         return _replace(profile, endpoints=(*profile.endpoints, new))
     return _replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
@@ -53,13 +52,8 @@ def removed(profile: ProfileV1, command: RemoveEndpointV1) -> ProfileV1:
     old = find(profile, command.channel, command.endpoint_id)
     if command.at and old is not None and old.at > command.at:
         return profile
-    kept = tuple(e for e in profile.endpoints if e is not old)
-    if command.at <= _removed_at(profile, command.channel, command.endpoint_id):
-        return _replace(profile, endpoints=kept)
-    named = (command.channel, command.endpoint_id)
-    others = tuple(r for r in profile.removed if (r.channel, r.endpoint_id) != named)
-    noted = (*others, Removed(*named, command.at))[-_MOST_REMOVED:]
-    return _replace(profile, endpoints=kept, removed=noted)
+    kept = _replace(profile, endpoints=tuple(e for e in profile.endpoints if e is not old))
+    return _noted(kept, command.channel, command.endpoint_id, command.at)
 
 
 def verified(profile: ProfileV1, command: VerifyEndpointV1) -> ProfileV1:
@@ -78,8 +72,7 @@ def marked(profile: ProfileV1, command: MarkAddressV1) -> ProfileV1:
 
 def dropped(profile: ProfileV1, command: DropAddressV1) -> ProfileV1:
     """Without all that have the address."""
-    kept = tuple(e for e in profile.endpoints if not has(e, command.channel, command.address_key))
-    return _replace(profile, endpoints=kept)
+    return _without(profile, lambda e: has(e, command.channel, command.address_key))
 
 
 def noticed(profile: ProfileV1) -> ProfileV1:
@@ -106,6 +99,22 @@ def last_asked(profile: ProfileV1, channel: Channel, endpoint_id: str) -> int:
 
 def _removed_at(profile: ProfileV1, channel: Channel, endpoint_id: str) -> int:
     return next((r.at for r in profile.removed if (r.channel, r.endpoint_id) == (channel, endpoint_id)), 0)
+
+
+def _without(profile: ProfileV1, chosen: Callable[[Endpoint], bool]) -> ProfileV1:
+    """What was asked for before one of these must not come back in its place either."""
+    gone = [e for e in profile.endpoints if chosen(e)]
+    profile = _replace(profile, endpoints=tuple(e for e in profile.endpoints if e not in gone))
+    for endpoint in gone:
+        profile = _noted(profile, endpoint.channel, endpoint.endpoint_id, endpoint.at)
+    return profile
+
+
+def _noted(profile: ProfileV1, channel: Channel, endpoint_id: str, at: int) -> ProfileV1:
+    if at <= _removed_at(profile, channel, endpoint_id):
+        return profile
+    others = tuple(r for r in profile.removed if (r.channel, r.endpoint_id) != (channel, endpoint_id))
+    return _replace(profile, removed=(*others, Removed(channel, endpoint_id, at))[-_MOST_REMOVED:])
 
 
 def _each(profile: ProfileV1, chosen: Callable[[Endpoint], bool], change: Callable[[Endpoint], Endpoint]) -> ProfileV1:
