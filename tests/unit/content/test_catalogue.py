@@ -40,6 +40,16 @@ from tests.rendering import CATALOGUE, Folder
         ('[types.x]\ncategory = "orders"\nchannels = ["email"]\ntemplates = "digest"', "name the type otherwise"),
         ("mandatory = true\ndigestible = true", r"line 8: types\.order\.confirmed\.digestible: a mandatory type comes"),
         ("mandatory = true\naggregate = true", r"line 8: types\.order\.confirmed\.aggregate: a mandatory type comes"),
+        ("verifies = true", r"line 7: types\.order\.confirmed\.verifies: such a type is mandatory, has no fallback"),
+        (
+            '[types.x]\ncategory = "x"\nchannels = ["email", "push"]\nmandatory = true\nverifies = true\n[categories.x]',
+            r"line 11: types\.x\.verifies: .* goes by email, sms or webhook alone",
+        ),
+        (
+            '[types.x]\ncategory = "x"\nchannels = ["email", "sms"]\nmandatory = true\nverifies = true\n'
+            'fallback = ["sms", "email"]\n[categories.x]',
+            r"line 11: types\.x\.verifies: ",
+        ),
         ("sample = { count = 3 }", r"line 7: types\.order\.confirmed\.sample: a template never sees a payload's count"),
         ("digestible = true", r"line 7: .*digestible: its line in a digest would be order\.confirmed/en/inapp\.json"),
         ("[budget]\nhours = 3", r"line 8: unknown key budget\.hours; did you mean budget\.hour\?"),
