@@ -199,6 +199,7 @@ async def _gateway(settings: Settings) -> None:
             redis=redis,
             status=fold,
             explain=explain,
+            settling=RedisDeliveryKeys(redis),
         )
         await gateway_app.serve(app, settings)
     finally:

@@ -134,10 +134,11 @@ class Settled:
     ids: list[tuple[str, int, str | None]] = field(default_factory=list)
     away: bool = False
 
-    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> None:
+    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> bool:
         if self.away:
             raise Unavailable("Redis is away")
         self.ids.append((delivery_id, at, message_id))
+        return True
 
 
 def _wall_clock() -> int:

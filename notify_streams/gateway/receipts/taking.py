@@ -36,15 +36,16 @@ _LONGEST_NAME, _LONGEST_TEXT, _KEPT_BYTES = 200, 10_000, 64 * 1024
 class Settling(Protocol):
     """The keys under which senders remember what they have called."""
 
-    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> None:
-        """A receipt has shown at `at` (ms) that the provider took it. Raises Unavailable."""
+    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> bool:
+        """A receipt has shown at `at` (ms) that the provider took it; whether nobody knew. Raises Unavailable."""
 
 
 class Nobody:
     """Where no sender keeps keys."""
 
-    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> None:
+    async def settle(self, delivery_id: str, at: int, message_id: str | None) -> bool:
         """Nothing waits for it."""
+        return False
 
 
 class Record(msgspec.Struct, frozen=True):
