@@ -42,7 +42,8 @@ from tests.rendering import CATALOGUE, Folder
         ("mandatory = true\naggregate = true", r"line 8: types\.order\.confirmed\.aggregate: a mandatory type comes"),
         ("verifies = true", r"line 7: types\.order\.confirmed\.verifies: such a type is mandatory, has no fallback"),
         (
-            '[types.x]\ncategory = "x"\nchannels = ["email", "push"]\nmandatory = true\nverifies = true\n[categories.x]',
+            '[types.x]\ncategory = "x"\nchannels = ["email", "push"]\nmandatory = true\nverifies = true\n'
+            "[categories.x]",
             r"line 11: types\.x\.verifies: .* goes by email, sms or webhook alone",
         ),
         (
