@@ -10,16 +10,15 @@ from typing import Literal
 
 _STOP = frozenset({"stop", "stopall", "unsubscribe", "cancel", "end", "quit", "revoke", "optout"})
 _START = frozenset({"start", "unstop"})
-_LONGEST = 64
 
 
 def asks(text: str) -> Literal["stop", "start"] | None:
     """Only the word itself counts, whatever its case, with space around and punctuation after it."""
-    if len(text) > _LONGEST:
-        return None
-    word = unicodedata.normalize("NFKC", text).strip().casefold()
-    while word and (word[-1].isspace() or unicodedata.category(word[-1]).startswith("P")):
-        word = word[:-1]
+    folded = unicodedata.normalize("NFKC", text).strip().casefold()
+    end = len(folded)
+    while end and (folded[end - 1].isspace() or unicodedata.category(folded[end - 1]).startswith("P")):
+        end -= 1
+    word = folded[:end]
     if "".join(word.split()) == "optout" or word == "opt-out":
         word = "optout"
     return "stop" if word in _STOP else "start" if word in _START else None

@@ -21,11 +21,14 @@ def fields(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
 
 
 def _urlencoded(body: bytes, charset: str) -> list[tuple[str, str]] | None:
+    """Latin-1 on the way: it has a character for every byte, escaped or not."""
     try:
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(
+            body.decode("latin-1"), keep_blank_values=True, encoding="latin-1", max_num_fields=MOST_FIELDS
+        )
     except ValueError:
         return None
-    return [(_text(name, charset), _text(value, charset)) for name, value in pairs]
+    return [(_text(name.encode("latin-1"), charset), _text(value.encode("latin-1"), charset)) for name, value in pairs]
 
 
 def _multipart(body: bytes, content_type: str) -> list[tuple[str, str]] | None:

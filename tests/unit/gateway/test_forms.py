@@ -1,0 +1,47 @@
+"""Forms as vendors post them."""
+
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from notify_streams.gateway.receipts.forms import fields
+
+URLENCODED = "application/x-www-form-urlencoded"
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+
+
+@given(st.lists(st.tuples(texts.filter(bool), texts), max_size=6))
+def test_what_was_encoded_is_read_in_order_blank_and_repeated_ones_included(pairs: list[tuple[str, str]]) -> None:
+    assert fields(urlencode(pairs).encode(), URLENCODED) == pairs
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "value"),
+    [
+        (b"Body=Gr%C3%BC%C3%9Fe+%E2%80%A6", URLENCODED, "Grüße …"),
+        ("Body=Grüße".encode(), URLENCODED, "Grüße"),
+        (b"Body=Gr%FC%DFe", f"{URLENCODED}; charset=iso-8859-1", "Grüße"),
+        (b"Body=Gr%FC%DFe", URLENCODED, "Gr\ufffd\ufffde"),
+        (b"Body=Gr%FC", f"{URLENCODED}; charset=klingon", "Gr\ufffd"),
+        (b"Body=%zz%", URLENCODED, "%zz%"),
+    ],
+)
+def test_text_is_intact_or_visibly_replaced(body: bytes, content_type: str, value: str) -> None:
+    """WHK-08"""
+    assert fields(body, content_type) == [("Body", value)]
+
+
+def test_parts_of_a_multipart_form_are_as_they_were_line_breaks_included() -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n2\r\n\r\n--b\r\n'
+    body += b'Content-Disposition: form-data; name="f"; filename="x.txt"\r\n\r\nfile\r\n--b--\r\n'
+    assert fields(body, "multipart/form-data; boundary=b") == [("a", "1\r\n2\r\n")]
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from(["multipart/form-data; boundary=b", "multipart/form-data", URLENCODED, ""])
+)
+def test_no_bytes_break_it(body: bytes, content_type: str) -> None:
+    found = fields(body, content_type)
+    assert found is None or all(isinstance(value, str) for _, value in found)
