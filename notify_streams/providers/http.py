@@ -7,6 +7,7 @@ token or a body.
 
 import asyncio
 import errno
+import re
 import socket
 import ssl
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from notify_streams.settings import Channel, Provider, SettingsError, seconds
 
 BODY_BYTES = 64 * 1024
 _HEADERS = {"User-Agent": "notify-streams", "Accept-Encoding": "identity"}
+_ENCODED = re.compile(r"[\x21-\x7e]+")  # goes out as it is; what a URL cannot hold is quoted
 _KEEP_S = 30.0  # less than what servers keep idle connections for
 _NOT_PUBLIC = "the address is not one of the public internet"
 
@@ -88,7 +90,7 @@ class Http:
         try:
             async with asyncio.timeout(self.timeout):
                 return await self._exchange(url, request, headers)
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             return request.reply or self._failed(error, handed=request.handed)
 
     async def post_json(self, url: str, value: Any, headers: Mapping[str, str] = {}) -> Reply | Failure:
@@ -103,7 +105,7 @@ class Http:
     async def _exchange(self, url: str, request: "_Body", headers: Mapping[str, str]) -> Reply:
         if self._session is None:
             self._session = self._opened()
-        where = URL(url, encoded=True)
+        where = _url(url)
         async with self._session.post(where, data=request, headers=headers, allow_redirects=False) as response:
             request.reply = Reply(response.status, response.headers, b"")
             return msgspec.structs.replace(request.reply, body=await _beginning(response))
@@ -112,8 +114,10 @@ class Http:
         why = words(error)
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, _NotPublic):
             return Refused(_NOT_PUBLIC)
-        if isinstance(error, aiohttp.InvalidURL):
+        if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
             return Refused("the address is no URL")
+        if isinstance(error, ValueError):
+            return Refused("a header has characters that none can have")
         if handed:
             return Unknown(f"no answer after the request was handed over: {why}")
         return TryLater(why, about=self.about)
@@ -155,6 +159,10 @@ class _Body(aiohttp.BytesPayload):
     handed = False
     reply: Reply | None = None
 
+    def __init__(self, value: bytes) -> None:
+        aiohttp.Payload.__init__(self, value, content_type="application/octet-stream")
+        self._size = len(value)  # BytesPayload's own warns of bodies of more than a MiB
+
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
         transport = writer.transport
         self.handed = transport is not None and not transport.is_closing()
@@ -166,6 +174,15 @@ class _NotPublic(OSError):
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, _NOT_PUBLIC)
+
+
+def _url(text: str) -> URL:
+    try:
+        url = URL(text, encoded=_ENCODED.fullmatch(text) is not None)
+        _ = url.port  # read only now
+    except ValueError as error:
+        raise aiohttp.InvalidURL(text) from error
+    return url
 
 
 def _public_socket(info: tuple[Any, ...]) -> socket.socket:

@@ -118,6 +118,31 @@ async def test_a_body_that_stays_away_takes_nothing_from_the_status(rest: bytes)
         assert reply.status == 404
 
 
+@pytest.mark.parametrize("url", ["", "push", "http://", "http://127.0.0.1:99999", "http://[::1", "ftp://127.0.0.1/"])
+async def test_what_is_no_url_is_refused(url: str) -> None:
+    async with a_session() as http:
+        assert await http.post(url, b"x", {}) == Refused("the address is no URL")
+
+
+async def test_a_header_cannot_be_broken_out_of() -> None:
+    async with raw_http() as server, a_session() as http:
+        answer = await http.post(server.url, b"x", {"X-A": "1\r\nX-B: 2"})
+        assert answer == Refused("a header has characters that none can have")
+        assert server.requests == []
+
+
+async def test_what_a_url_cannot_hold_is_quoted() -> None:
+    async with raw_http() as server, a_session() as http:
+        await http.post(f"{server.url}/ä b%2F", b"x", {})
+        assert server.requests[0].startswith(b"POST /%C3%A4%20b%2F HTTP/1.1\r\n")
+
+
+async def test_a_body_of_megabytes_goes_out_whole() -> None:
+    async with raw_http() as server, a_session() as http:
+        assert isinstance(await http.post(server.url, b"x" * 3_000_000, {}), Reply)
+        assert server.requests[0].endswith(b"x" * 3_000_000)
+
+
 @pytest.mark.parametrize("body", [b"", b"[1]", b"{", b"null", b"\xff"])
 def test_a_body_that_is_no_object_is_an_empty_one(body: bytes) -> None:
     assert Reply(200, {}, body).json() == {}
