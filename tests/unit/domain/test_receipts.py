@@ -2,7 +2,7 @@
 
 import random
 from itertools import permutations
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ def delivery_of(*facts: Fact) -> DeliveryStatus:
     return delivery
 
 
-def an_sms(state: ReceiptState, at: int, **fields: object) -> ReceiptV1:
+def an_sms(state: ReceiptState, at: int, **fields: Any) -> ReceiptV1:
     return a_receipt(state, channel="sms", at=NOON + at, provider="twilio", **fields)
 
 
@@ -97,7 +97,8 @@ def test_contradictions_are_decided_by_channel_and_event_time(
     """Pinned rule 9: mail goes by the later one, a text message that was delivered is delivered."""
     receipts = [a_receipt("delivered", channel=channel, at=NOON + delivered)]
     receipts.append(a_receipt(lost, channel=channel, at=NOON + bounced))
-    for order in permutations([*receipts, an_outcome("sent", channel=channel)]):
+    facts: list[Fact] = [*receipts, an_outcome("sent", channel=channel)]
+    for order in permutations(facts):
         delivery = delivery_of(decided(channel), *order)
         assert (delivery.state, delivery.flags) == (state, flags)
     assert len(delivery.receipts) == 2

@@ -63,7 +63,7 @@ def test_what_is_odd_is_said_at_the_end() -> None:
 
 def test_what_the_provider_said_later_is_part_of_the_story() -> None:
     """EML-05, and a bounce that comes after it."""
-    sent = [a_decision(to_mail("home")), an_outcome("sent")]
+    sent: list[Fact] = [a_decision(to_mail("home")), an_outcome("sent")]
     delayed = a_receipt("delayed", detail="4.4.7")
     arrived = [a_receipt("delivered", at=NOON + 3000), a_receipt("read", at=NOON + 4000)]
     story = story_of(*sent, delayed, *arrived, a_receipt("complained", at=NOON + 5000))
