@@ -11,6 +11,21 @@ ATTEMPTS = Counter("notify_attempts_total", "Calls to a provider", ["channel", "
 PROVIDER_SECONDS = Histogram(
     "notify_provider_request_seconds", "Duration of a call to a provider", ["provider"], buckets=_FAST
 )
+BREAKER_STATE = Gauge("notify_breaker_state", "0 lets calls through, 1 tries one, 2 lets none through", ["provider"])
+LIMITER_WAIT = Histogram(
+    "notify_limiter_wait_seconds", "Wait for a permit to call a provider", ["provider"], buckets=_FAST
+)
+PROVIDER_ALERTS = Gauge(
+    "notify_provider_alert",
+    "1 while a provider refuses our credentials (misconfigured), calls too many addresses dead (gone: none is removed)"
+    " or refuses us as a sender (blocked: LOW is paused)",
+    ["provider", "alert"],
+)
+PROVIDER_TROUBLE = Counter(
+    "notify_provider_trouble_total",
+    "Answers that somebody has to look at: misconfigured, blocked, gone_kept (an address that was not removed)",
+    ["provider", "trouble"],
+)
 DELIVERY_ATTEMPTS = Histogram(
     "notify_delivery_attempts",
     "Calls to a provider that a delivery had taken when it ended",
@@ -30,6 +45,10 @@ TIMERS_PENDING = Gauge("notify_timers_pending", "Timers put and not yet released
 TIMER_LATENESS = Histogram("notify_timer_lateness_seconds", "Release after due time", buckets=_FAST)
 DEAD_LETTERS = Counter("notify_dead_letters_total", "Records that could not be processed", ["stage"])
 DUPLICATES = Counter("notify_duplicates_total", "Repeats that had no second effect", ["stage"])
+UNRESOLVED = Counter(
+    "notify_hook_receipts_unresolved_total",
+    "Receipts whose producer was not known when they came; told within the hour if their outcome follows.",
+)
 MISROUTED = Counter("notify_misrouted_total", "Records that came on another key's partition", ["topic"])
 CONSUMER_LAG = Gauge("notify_consumer_lag", "Records behind the end of the log", ["role", "topic"])
 UNACCOUNTED = Gauge("notify_unaccounted", "Accepted notifications without a final or pending state")

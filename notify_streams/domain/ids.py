@@ -22,6 +22,11 @@ def delivery_id(notification: str, channel: str, endpoint_id: str) -> str:
     return _uuid5((notification, channel, endpoint_id))
 
 
+def hook_id(key: str, notification: str, about: str, state: str) -> str:
+    """One per producer's key, notification, delivery (or channel) and state: each is told once."""
+    return _uuid5(("hook", key, notification, about, state))
+
+
 def digest_id(user_id: str, channel: str, window: str, number: int) -> str:
     """One per user, channel and numbered window."""
     return _uuid5((user_id, channel, window, str(number)))

@@ -27,7 +27,8 @@ _LOOK_AGAIN_S = 0.25
 class Key(msgspec.Struct, frozen=True, kw_only=True):
     """One key. `sources` and `types` are globs of what its holder may publish; `rate` in events per second.
 
-    `tenant` is that of its events, where the settings name none for their source.
+    `tenant` is that of its events, where the settings name none for their source. `webhook` is where its holder wants
+    to hear of states, signed with `webhook_secret`, which is kept as it is: whoever signs needs it.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     rate: int = 1000
     tenant: str = ""
     created_at: str = ""
+    webhook: str = ""
+    webhook_secret: str = ""
 
     @property
     def own_source(self) -> str:
@@ -80,6 +83,21 @@ class KeyRing:
             self._look_at = now + _LOOK_AGAIN_S
             self._refresh()
         return self._by_hash.get(hash_)
+
+    def with_webhooks(self) -> list[Key]:
+        """Those that want to hear of states; also as of a quarter of a second ago."""
+        self._look()
+        return [key for key in self._by_hash.values() if key.webhook]
+
+    def webhook_secret(self, name: str) -> str | None:
+        """With which the webhook of the key of this name is signed; None where it has none (any more)."""
+        return next((key.webhook_secret for key in self.with_webhooks() if key.name == name), None)
+
+    def _look(self) -> None:
+        now = monotonic()
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_AGAIN_S
+            self._refresh()
 
     def _refresh(self) -> None:
         try:

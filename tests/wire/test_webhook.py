@@ -18,7 +18,7 @@ from notify_streams.providers.webhook.adapter import WebhookProvider
 from notify_streams.providers.webhook.signing import headers, key_of, new_secret
 from notify_streams.settings import Channel, Provider, SettingsError
 from tests.http_servers import CLOSE, HANG, RESET, raw_http
-from tests.unit.domain.test_addresses import INSIDE, UNFIT
+from tests.urls import INSIDE, UNFIT
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 DELIVERY = "0d9f1c62-3c0f-5c9e-9a43-000000000001"

@@ -5,6 +5,7 @@ import pytest
 from notify_streams.domain import urls
 from notify_streams.domain.addresses import NoAddress, address_key, canonical, why_no_address
 from schemas.words import Channel
+from tests.urls import INSIDE, UNFIT
 
 SUBSCRIPTION = '{"endpoint":"https://push.example/1","keys":{"p256dh":"a","auth":"b"}}'
 
@@ -144,67 +145,6 @@ def test_what_is_no_number_is_refused_with_its_reason_and_never_repeated(
     assert isinstance(refused, NoAddress)
     assert reason in refused.reason
     assert written[:8] not in refused.reason or not written
-
-
-INSIDE = (
-    "http://169.254.169.254/x",
-    "https://127.0.0.1",
-    "https://[::1]",
-    "https://[::ffff:10.0.0.5]",
-    "https://2130706433",
-    "https://localhost.",
-    "https://10.0.0.5:8443/x",
-    "https://172.16.0.1",
-    "https://192.168.1.1",
-    "https://100.64.0.1",
-    "https://0.0.0.0",
-    "https://0177.0.0.1",
-    "https://0x7f.0.0.1",
-    "https://0x7f000001",
-    "https://127.1",
-    "https://127.0.0.1.",
-    "https://\uff11\uff12\uff17.0.0.1",
-    "https://127\u30020\u30020\u30021",
-    "https://[fe80::1]",
-    "https://[fc00::1]",
-    "https://[::]",
-    "https://[64:ff9b::a00:5]",
-    "https://[2002:a00:5::]",
-    "https://224.0.0.1",
-    "https://255.255.255.255",
-    "https://LOCALHOST",
-    "https://a.localhost",
-    "https://redis",
-    "https://metadata.google.internal/x",
-    "https://printer.local",
-)
-UNFIT = (
-    "https://user@10.0.0.5",
-    "https://user@hooks.example",
-    "https://@hooks.example",
-    "https://hooks.example:22/x",
-    "https://hooks.example:25",
-    "https://hooks.example:0",
-    "https://hooks.example:6667",
-    "https://hooks.example:65536",
-    "https://hooks.example/" + "x" * 3000,
-    "https://hooks.example/#a",
-    "https://hooks.example\\@10.0.0.5/",
-    "https://hooks.example/a b",
-    "https://hooks.example/\r\nX: y",
-    "https://[fe80::1%25eth0]/",
-    "https://127.0.0.%31/",
-    "ftp://hooks.example",
-    "file:///etc/passwd",
-    "gopher://hooks.example",
-    "https:///x",
-    "https://.",
-    "//hooks.example",
-    "https://a..example",
-    "https://[::1",
-    "https://1.2.3.4.5",
-    "https://256.1.1.1",
-)
 
 
 @pytest.mark.parametrize("url", [*INSIDE, *UNFIT])
