@@ -200,3 +200,11 @@ def test_no_stop_opens_a_gate(stops: list[StopV1], stop: StopV1, version: int) -
         delivery = a_delivery(id_, profile_version=version)
         if may_still_send(delivery, before, NOW, ()) != Send():
             assert may_still_send(delivery, after(before, stop, NOW), NOW, ()) != Send()
+
+
+def test_a_producers_own_webhook_heeds_expiry_and_the_guard_and_nothing_that_its_user_wants() -> None:
+    told_of = a_delivery(hook="shop", profile_version=1, hold_from=NOW - 1, expires_at=NOW + HOUR)
+    gate = told(a_stop(reason=Reason.CANCELLED), a_stop(None, version=99))
+    assert may_still_send(told_of, gate, NOW, ()) == Send()
+    assert may_still_send(told_of, gate, NOW, ("*@nowhere.example",)) == Ended(Reason.GUARDED)
+    assert may_still_send(told_of, gate, NOW + HOUR, ()) == Ended(Reason.EXPIRED)
