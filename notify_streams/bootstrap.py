@@ -1,6 +1,7 @@
 """The only place that picks implementations: one straight function per role."""
 
 import random
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from importlib.metadata import version
@@ -16,7 +17,13 @@ from agents import recorder as recorder_agent
 from agents import registry as registry_agent
 from agents import schedule as schedule_agent
 from agents import senders as sender_agent
-from agents.delivering import Sender
+from agents.sending.building import Shared, a_lane
+from agents.sending.composing import Composer
+from agents.sending.course import Terms
+from agents.sending.publishing import Publishing
+from agents.sending.standing import Standing
+from agents.sending.waits import Waits
+from notify_streams import chains
 from notify_streams.content import sources
 from notify_streams.content.catalogue import FileCatalogues
 from notify_streams.content.templates import Templates
@@ -26,14 +33,15 @@ from notify_streams.domain.status import fold
 from notify_streams.gateway import app as gateway_app
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
-from notify_streams.ports import Provider, Renderer
+from notify_streams.ports import Renderer
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
+from notify_streams.providers.limiter import LocalLimiter, RedisLimiter
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
-from notify_streams.providers.smtp.adapter import SmtpProvider
 from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.records.explain import explain
 from notify_streams.settings import Channel as ChannelSettings
-from notify_streams.settings import Settings, SettingsError, milliseconds, seconds
+from notify_streams.settings import Settings, milliseconds, seconds
+from notify_streams.signing import signing_secrets
 from notify_streams.stores.cassandra import Session, connect
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import app as apps
@@ -41,16 +49,19 @@ from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.health import Health
+from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.waiting import patiently
 from schemas.catalogue import Catalogue
-from schemas.words import LANES
+from schemas.words import CHANNELS, LANES, Channel
 from tables.addresses import Addresses
 from tables.gates import Gates
 from tables.inbox_state import InboxStates
 from tables.profiles import Profiles
 from tables.timers import Timers
 from tables.user_state import UserStates
+
+_BATCH_S, _LEAST_BATCH_S = 45.0, 5.0
 
 
 def limits(settings: Settings) -> Limits:
@@ -133,39 +144,60 @@ async def inbox(settings: Settings, instance: int, health: Health) -> App:
     return app
 
 
-async def sender_email(settings: Settings, instance: int, health: Health) -> App:
-    """Mails to their provider. Redis may be away: see agents.delivering."""
-    app = apps.build(settings, "sender-email", instance=instance)
-    channel = settings.channels["email"]
-    renderer = content(settings)[1]
-    health.waiting_for = "partitions"
-    redis = Expendable(settings.redis)
-    app.closers.append(redis.close)
-    keys, own_memory, dead = RedisDeliveryKeys(redis), MemoryDeliveryKeys(), _dead_letters(settings, "sender-email")
+def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App]]:
+    """The role that carries this channel. Redis may be away: see agents.sending."""
 
-    def interrupted() -> bool:
-        return app.should_stop or app.rebalancing
-
-    gates = Gates(apps.table(app, "gates", topics.gates_log("email")), app.topic_prefix)
-    gatekeeper = gate_agent.Gatekeeper(app, gates, _dead_letters(settings, "stops"), interrupted=interrupted)
-    gate_agent.register(gatekeeper, role="sender-email")
-    for lane in LANES:
-        provider = mail_provider(settings)  # with connections of its own: HIGH must not wait for those of a slow LOW
-        app.closers.append(provider.close)
-        sender = Sender(
-            provider,
-            renderer,
-            keys,
-            own_memory,
-            _policy(channel),
-            concurrency=channel.concurrency,
-            deliver_only_to=settings.deliver_only_to,
+    async def sender(settings: Settings, instance: int, health: Health) -> App:
+        role = f"sender-{channel}"
+        known, renderer = content(settings)
+        chain, chosen = chains.chain(settings, channel), settings.channels[channel]
+        app = apps.build(settings, role, instance=instance)
+        dead, redis = _dead_letters(settings, role), Expendable(settings.redis)
+        app.closers.append(redis.close)
+        gates = Gates(apps.table(app, "gates", topics.gates_log(channel)), app.topic_prefix)
+        waits = Waits(lambda: app.should_stop or app.rebalancing)
+        stops = _dead_letters(settings, "stops")
+        gatekeeper = gate_agent.Gatekeeper(app, gates, stops, interrupted=waits.interrupted)
+        gate_agent.register(gatekeeper, role=role)
+        rates = chains.rates(chain)
+        composer = Composer(renderer, known, signing_secrets(settings)[0], settings.gateway.public_url)
+        shared = Shared(
+            terms=_terms(settings, chosen),
+            concurrency=chosen.concurrency,
+            standings={name: Standing(name, waits) for name in chain},
+            keys=RedisDeliveryKeys(redis),
+            own_memory=MemoryDeliveryKeys(),
+            limiter=RedisLimiter(redis, rates, prefix=app.topic_prefix),
+            own_limiter=LocalLimiter(rates, share=1 / settings.kafka.partitions, clock=time.monotonic),
+            waits=waits,
+            compose=composer.message,
             gate=gatekeeper.gate,
             jitter=random.random,
-            interrupted=interrupted,
         )
-        sender_agent.register(app, sender, gatekeeper, dead, channel="email", lane=lane)
-    return app
+        batch = sender_agent.batch_size(chosen.concurrency, sum(rates.values()))
+        partitions = Partitions(settings.kafka.partitions)
+        for lane in LANES:
+            own = chains.providers(settings, channel)  # connections too: HIGH must not wait for those of a slow LOW
+            app.closers += [provider.close for provider in own]
+            sender_agent.register(
+                app,
+                sender_agent.Lanework(
+                    a_lane(shared, own, lane),
+                    Publishing(app, dead, partitions),
+                    dead,
+                    waits,
+                    role=role,
+                    lane=lane,
+                    ahead=chosen.concurrency * len(own),
+                ),
+                gatekeeper,
+                channel=channel,
+                batch=batch,
+            )
+        health.waiting_for = "partitions"
+        return app
+
+    return sender
 
 
 async def recorder(settings: Settings, instance: int, health: Health) -> App:
@@ -212,11 +244,11 @@ ROLES: dict[str, Callable[[Settings, int, Health], Awaitable[App]]] = {
     "orchestrator": orchestrator,
     "scheduler": scheduler,
     "inbox": inbox,
-    "sender-email": sender_email,
+    **{f"sender-{channel}": _sender(channel) for channel in CHANNELS if channel != "inapp"},
     "recorder": recorder,
     "registry": registry,
 }
-WITH_CATALOGUE = frozenset({"ingest", "orchestrator", "inbox", "sender-email"})
+WITH_CATALOGUE = frozenset({"ingest", "orchestrator", "inbox", *(role for role in ROLES if role.startswith("sender-"))})
 
 
 def content(settings: Settings) -> tuple[Catalogue, Renderer]:
@@ -227,13 +259,15 @@ def content(settings: Settings) -> tuple[Catalogue, Renderer]:
     return known, Templates(found, known)
 
 
-def mail_provider(settings: Settings) -> Provider:
-    """The first of `channels.email.providers`. Raises SettingsError for one that this version does not have."""
-    channel = settings.channels["email"]
-    for name in channel.providers:
-        if name == "smtp" and name in settings.providers:
-            return SmtpProvider.of(settings.providers[name], channel, name=name)
-    raise SettingsError(f"channels.email.providers: {list(channel.providers)} has none of: smtp")
+def _terms(settings: Settings, channel: ChannelSettings) -> Terms:
+    attempt_s = seconds(channel.attempt_timeout)
+    return Terms(
+        policy=_policy(channel),
+        deliver_only_to=settings.deliver_only_to,
+        rests_after_full_ms=milliseconds(channel.rests_after_full),
+        attempt_s=attempt_s,
+        batch_s=max(_LEAST_BATCH_S, _BATCH_S - attempt_s),
+    )
 
 
 def _policy(channel: ChannelSettings) -> RetryPolicy:

@@ -5,48 +5,122 @@ from typing import Any
 
 import msgspec
 
-from agents.delivering import Job, Results, Sender
+from agents.sending.building import Shared, a_lane
+from agents.sending.composing import Composer
+from agents.sending.course import Terms
+from agents.sending.jobs import AddressWord, End, Job
+from agents.sending.sender import Sender
+from agents.sending.standing import Standing
+from agents.sending.waits import Waits
+from notify_streams.domain.answers import Sent
 from notify_streams.domain.rendered import RenderedEmail
-from notify_streams.ports import DeliveryKeys, Message
+from notify_streams.domain.throttle import Grant
+from notify_streams.ports import DeliveryKeys, Limiter, Message
 from notify_streams.ports import Provider as ProviderPort
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from schemas.content import Content
 from schemas.deliveries import DeliveryV1
+from schemas.notifications import NotificationV1
+from schemas.outcomes import OutcomeV1
 from schemas.stops import OPEN, Gate
-from tests.builders import POLICY, a_delivery, an_id
+from schemas.timers import PutTimerV1
+from schemas.words import Lane
+from tests.builders import POLICY, a_catalogue, a_delivery, an_id
 from tests.fakes import Clock, Provider, Renderer, arrived
+
+SECRET = "s" * 32
+TERMS = Terms(policy=POLICY)
+
+
+class Unlimited:
+    """A limiter that grants everything, and keeps what it was told to pause."""
+
+    def __init__(self) -> None:
+        self.pauses: list[tuple[str, int]] = []
+        self.asked: list[tuple[str, Lane, int]] = []
+
+    async def take(self, provider: str, lane: Lane, wanted: int) -> Grant:
+        self.asked.append((provider, lane, wanted))
+        return Grant(wanted)
+
+    async def pause(self, provider: str, for_ms: int) -> None:
+        self.pauses.append((provider, for_ms))
+
+
+class Results:
+    """What followed from a batch, as it came out."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[Job, End]] = []
+
+    def add(self, job: Job, end: End) -> None:
+        self.ends.append((job, end))
+
+    @property
+    def outcomes(self) -> list[tuple[Job, OutcomeV1]]:
+        return [(job, end.outcome) for job, end in self.ends if end.outcome is not None]
+
+    @property
+    def timers(self) -> list[tuple[Job, PutTimerV1]]:
+        return [(job, end.timer) for job, end in self.ends if end.timer is not None]
+
+    @property
+    def dead(self) -> list[tuple[Job, OutcomeV1]]:
+        return [(job, end.outcome) for job, end in self.ends if end.is_dead and end.outcome is not None]
+
+    @property
+    def again(self) -> list[tuple[Job, NotificationV1]]:
+        return [(job, end.back) for job, end in self.ends if end.back is not None]
+
+    @property
+    def words(self) -> list[AddressWord]:
+        return [end.word for _, end in self.ends if end.word is not None]
 
 
 def a_sender(
-    provider: ProviderPort | None = None,
+    provider: ProviderPort | Sequence[ProviderPort] | None = None,
     keys: DeliveryKeys | None = None,
     *,
+    own_memory: DeliveryKeys | None = None,
     renderer: Renderer | None = None,
     interrupted: Callable[[], bool] = lambda: False,
     clock: Clock | None = None,
     concurrency: int = 4,
     deliver_only_to: Sequence[str] = (),
     gate: Callable[[int, bytes], Gate] = lambda *_: OPEN,
+    lane: Lane = "normal",
+    limiter: Limiter | None = None,
+    own: Limiter | None = None,
+    terms: Terms = TERMS,
+    standings: dict[str, Standing] | None = None,
+    jitter: Callable[[], float] = lambda: 0.0,
+    public_url: str = "",
 ) -> Sender:
     """One whose gates are all open unless it is given others."""
-    return Sender(
-        provider or Provider(),
-        renderer or Renderer(),
-        keys or MemoryDeliveryKeys(),
-        MemoryDeliveryKeys(),
-        POLICY,
+    providers = provider if isinstance(provider, Sequence) else (provider or Provider(),)
+    waits = Waits(interrupted)
+    shared = Shared(
+        terms=msgspec.structs.replace(terms, deliver_only_to=deliver_only_to),
         concurrency=concurrency,
-        deliver_only_to=deliver_only_to,
+        standings=standings if standings is not None else {p.name: Standing(p.name, waits) for p in providers},
+        keys=keys or MemoryDeliveryKeys(),
+        own_memory=own_memory or MemoryDeliveryKeys(),
+        limiter=limiter or Unlimited(),
+        own_limiter=own or Unlimited(),
+        waits=waits,
+        compose=Composer(renderer or Renderer(), a_catalogue(), SECRET, public_url).message,
         gate=gate,
-        jitter=lambda: 0.0,
-        interrupted=interrupted,
+        jitter=jitter,
         clock=clock or Clock(),
     )
+    return a_lane(shared, providers, lane)
 
 
 async def work(sender: Sender, *deliveries: DeliveryV1, hold: bool = True) -> Results:
     """What follows from a batch of these."""
-    return await sender.work([Job(arrived(b"", d.user_id.encode()), d) for d in deliveries], hold=hold)
+    results = Results()
+    await sender.work([Job(arrived(b"", d.user_id.encode()), d) for d in deliveries], results.add, hold=hold)
+    return results
 
 
 def mail(user: str = "ann", said: str = '"x"', **changes: Any) -> DeliveryV1:
@@ -64,3 +138,10 @@ def subject_of(message: Message) -> str:
     """Of a mail."""
     assert isinstance(message.rendered, RenderedEmail)
     return message.rendered.subject
+
+
+def named(name: str, *answers: Any, **changes: Any) -> Provider:
+    """One of several in a chain."""
+    provider = Provider(*(answers or (Sent(f"{name}-1"),)), **changes)
+    provider.name = name
+    return provider

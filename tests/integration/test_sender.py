@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from agents.delivering import Job, Results, Sender
+from agents.sending.sender import Sender
 from notify_streams.domain.answers import Answer, EndpointGone, Sent, TryLater
 from notify_streams.ports import Message
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
-from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.settings import Redis
 from notify_streams.stores.redis import Expendable
 from schemas.deliveries import DeliveryV1, decode_delivery
-from schemas.stops import OPEN
 from schemas.words import Reason
-from tests.builders import MINUTE, NOW, POLICY, a_delivery, an_id
-from tests.fakes import Clock, Provider, Renderer, arrived
+from tests import sending
+from tests.builders import MINUTE, NOW, a_delivery, an_id
+from tests.fakes import Provider, Renderer
+from tests.sending import states, work
 
 
 class Wire:
@@ -90,7 +90,7 @@ async def wire(redis: Redis) -> AsyncIterator[Wire]:
 class Process(Protocol):
     """Starts one more sender process."""
 
-    def __call__(self, provider: Provider, renderer: Renderer | None = None) -> Sender:
+    def __call__(self, provider: Provider, renderer: Renderer | None = None, *, concurrency: int = 4) -> Sender:
         """With keys and a memory of its own."""
 
 
@@ -98,41 +98,23 @@ class Process(Protocol):
 async def process(redis: Redis) -> AsyncIterator[Process]:
     opened: list[Expendable] = []
 
-    def start(provider: Provider, renderer: Renderer | None = None) -> Sender:
+    def start(provider: Provider, renderer: Renderer | None = None, *, concurrency: int = 4) -> Sender:
         opened.append(Expendable(redis))
-        return a_sender(provider, opened[-1], renderer)
+        return a_sender(provider, opened[-1], renderer, concurrency=concurrency)
 
     yield start
     for expendable in opened:
         await expendable.close()
 
 
-def a_sender(provider: Provider, redis: Expendable, renderer: Renderer | None = None) -> Sender:
-    return Sender(
-        provider,
-        renderer or Renderer(),
-        RedisDeliveryKeys(redis),
-        MemoryDeliveryKeys(),
-        POLICY,
-        concurrency=4,
-        deliver_only_to=(),
-        gate=lambda *_: OPEN,
-        jitter=lambda: 0.0,
-        interrupted=lambda: False,
-        clock=Clock(),
-    )
+def a_sender(
+    provider: Provider, redis: Expendable, renderer: Renderer | None = None, *, concurrency: int = 4
+) -> Sender:
+    return sending.a_sender(provider, RedisDeliveryKeys(redis), renderer=renderer, concurrency=concurrency)
 
 
 def a_mail(user: str = "ann", **changes: Any) -> DeliveryV1:
     return msgspec.structs.replace(a_delivery(an_id(), user_id=user), **changes)
-
-
-async def work(sender: Sender, *deliveries: DeliveryV1, hold: bool = True) -> Results:
-    return await sender.work([Job(arrived(b""), delivery) for delivery in deliveries], hold=hold)
-
-
-def states(results: Results) -> list[str]:
-    return [outcome.state for _, outcome in results.outcomes]
 
 
 class Killed(BaseException):
@@ -194,13 +176,13 @@ async def test_killed_after_the_claim_its_successor_takes_over_at_once(process: 
 
 
 async def test_killed_in_the_middle_of_a_batch_only_the_call_in_flight_may_repeat(process: Process) -> None:
-    """IDM-05: ten mails, the fourth goes nowhere, killed at the seventh."""
+    """IDM-05: ten mails, the fourth goes nowhere, killed at the seventh, one call at a time."""
     batch = [a_mail(endpoint_id=f"device-{n}") for n in range(10)]
     dying = Dying(7, Sent(), Sent(), Sent(), EndpointGone("550"), Sent(), taken=True)
     with pytest.raises(Killed):
-        await work(process(dying), *batch)
+        await work(process(dying, concurrency=1), *batch)
     successor = Provider(Sent())
-    results = await work(process(successor), *batch)
+    results = await work(process(successor, concurrency=1), *batch)
     assert len(dying.mails) == 7
     assert sorted(states(results)) == ["failed", *["sent"] * 8, "unknown"]
     assert [m.delivery_id for m in successor.mails] == [d.delivery_id for d in batch[7:]]

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents import delivering
 from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from schemas.content import Content
@@ -15,14 +14,9 @@ from schemas.deliveries import DeliveryV1, decode_delivery
 from schemas.words import Reason
 from tests.builders import MAILBOX, MINUTE, NOW, POLICY, a_delivery, an_outcome
 from tests.fakes import Clock, Flaky, Provider, Renderer
-from tests.sending import a_sender, mail, states, subject_of, work
+from tests.sending import TERMS, a_sender, mail, states, subject_of, work
 
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Holding takes no time: only the length of the wait is patched."""
-    monkeypatch.setattr(delivering, "HOLD_S", 0.03)
-    monkeypatch.setattr(delivering, "HOLD_STEP_S", 0.01)
+IMPATIENT = msgspec.structs.replace(TERMS, hold_s=0.03)  # holding takes no time
 
 
 async def test_a_mail_that_the_provider_takes_is_sent_once() -> None:
@@ -231,10 +225,9 @@ async def test_what_another_process_was_calling_when_it_ended_rests_until_the_lo
     assert states(await work(a_sender(provider, keys), again)) == ["sent"]
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_without_redis_the_other_lanes_are_held_and_then_come_back_without_a_counted_attempt() -> None:
     keys, provider = Flaky(MemoryDeliveryKeys(), away=["claim"]), Provider()
-    results = await work(a_sender(provider, keys), a_delivery(attempt=3))
+    results = await work(a_sender(provider, keys, terms=IMPATIENT), a_delivery(attempt=3))
     assert keys.asked.count("claim") > 1
     [(_, outcome)], [(_, timer)] = results.outcomes, results.timers
     assert (outcome.state, outcome.reason, outcome.attempt) == ("retrying", Reason.HELD, 2)
@@ -242,11 +235,10 @@ async def test_without_redis_the_other_lanes_are_held_and_then_come_back_without
     assert decode_delivery(bytes(timer.payload)).attempt == 3
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_redis_that_comes_back_while_they_are_held_lets_them_go() -> None:
     keys = Flaky(MemoryDeliveryKeys(), away=["claim"])
     asyncio.get_running_loop().call_later(0.015, keys.away.clear)
-    assert states(await work(a_sender(keys=keys), a_delivery())) == ["sent"]
+    assert states(await work(a_sender(keys=keys, terms=IMPATIENT), a_delivery())) == ["sent"]
 
 
 async def test_without_redis_high_goes_on_with_the_memory_of_its_process() -> None:
@@ -312,16 +304,15 @@ async def test_interrupted_nobody_waits_for_redis() -> None:
     assert (keys.asked, len(results.timers)) == (["claim"], 1)
 
 
-async def test_a_batch_that_takes_too_long_puts_off_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivering, "BATCH_S", 0.0)
-    provider = Provider(pause=0.001)
-    results = await work(a_sender(provider, concurrency=1), mail("ann"), mail("bob"))
-    assert len(results.outcomes) == 2
-    assert results.timers
+async def test_a_batch_that_takes_too_long_puts_off_the_rest() -> None:
+    provider, terms = Provider(pause=0.1), msgspec.structs.replace(TERMS, batch_s=0.05)
+    results = await work(a_sender(provider, concurrency=1, terms=terms), mail("ann"), mail("bob"))
+    assert [(o.state, o.reason) for _, o in results.outcomes] == [("retrying", Reason.HELD), ("sent", None)]
+    assert len(results.timers) == 1
 
 
 async def test_a_batch_leaves_time_for_its_last_call_within_45_seconds() -> None:
-    assert delivering.BATCH_S + 20 <= 45
+    assert TERMS.batch_s + TERMS.attempt_s <= 45
 
 
 async def test_every_delivery_of_a_batch_is_accounted_for() -> None:

@@ -4,8 +4,10 @@ import msgspec
 import pytest
 from prometheus_client import REGISTRY
 
-from agents import senders
-from agents.delivering import Results, Sender
+from agents.senders import a_delivery_of
+from agents.sending.counting import Counting
+from agents.sending.publishing import Publishing
+from agents.sending.sender import Sender
 from notify_streams.domain.answers import Sent, TryLater
 from notify_streams.domain.decide import decide
 from notify_streams.domain.gate import after
@@ -13,6 +15,7 @@ from notify_streams.domain.send_back import send_back
 from notify_streams.domain.status import fold, is_final
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.streaming.deadletters import DeadLetters
+from notify_streams.streaming.partitions import Partitions
 from schemas.codec import encode
 from schemas.decisions import DecisionV1, Deliver, ProfileSlice, StateSlice
 from schemas.deliveries import DeliveryV1, decode_delivery
@@ -21,8 +24,8 @@ from schemas.outcomes import OutcomeV1
 from schemas.stops import OPEN, Gate, StopV1
 from schemas.words import LANES, Lane, Reason, State
 from tests.builders import DAY, HOUR, NOW, a_catalogue, a_delivery, a_slice, an_endpoint, an_outcome
-from tests.fakes import Clock, Flaky, Provider, Recording, Renderer, arrived
-from tests.sending import a_sender, mail, states, work
+from tests.fakes import Clock, Flaky, Provider, Recording, Renderer, an_app, arrived
+from tests.sending import Results, a_sender, mail, states, work
 
 OFF = a_slice(version=8, category={"email": False})
 
@@ -235,8 +238,10 @@ async def test_it_goes_to_the_notifications_of_its_own_lane_in_the_batch_that_me
     delivery, before = a_delivery(lane=lane, profile_version=7), decided_again()
     gates.hear(version(8))
     results, outgoing = await work(a_sender(gate=gates), delivery), Recording()
-    senders._publish(results, DeadLetters("sender-email", 20), outgoing, NOW)
-    senders._count(results)
+    publishing = Publishing(an_app(), DeadLetters("sender-email", 20), Partitions(4))
+    [(job, end)] = results.ends
+    publishing.put(job, end, outgoing)
+    Counting().end(job, end)
     [record] = outgoing.records
     assert (record.topic, record.partition, record.key) == (f"notifications.{lane}", 0, b"ann")
     assert decode_notification(record.value or b"") == send_back(delivery)
@@ -244,11 +249,11 @@ async def test_it_goes_to_the_notifications_of_its_own_lane_in_the_batch_that_me
 
 
 def test_a_delivery_whose_notification_has_no_id_is_a_dead_letter_and_stops_nobody() -> None:
-    outgoing, good = Recording(), a_delivery()
-    bad = msgspec.structs.replace(good, notification_id="no uuid")
-    events = [arrived(encode(bad)), arrived(encode(good))]
-    jobs = senders._jobs(events, DeadLetters("sender-email", 20), outgoing, NOW)
-    assert ([job.delivery for job in jobs], outgoing.topics()) == ([good], ["dead-letters"])
+    good = a_delivery()
+    bad = arrived(encode(msgspec.structs.replace(good, notification_id="no uuid")))
+    with pytest.raises(ValueError, match="non-hexadecimal"):
+        a_delivery_of(bad)
+    assert a_delivery_of(arrived(encode(good))) == good
 
 
 async def test_every_delivery_of_a_batch_is_accounted_for_whatever_its_gate_says(gates: Gates) -> None:

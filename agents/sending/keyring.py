@@ -1,0 +1,66 @@
+"""Delivery keys as a sender uses them: many at once, and without Redis in this process's own memory."""
+
+import asyncio
+from collections.abc import Sequence
+
+from agents.sending.jobs import Job
+from agents.sending.together import Together
+from agents.sending.waits import Waits
+from notify_streams.metrics import BYPASSED
+from notify_streams.ports import Claim, DeliveryKeys, Unavailable
+from schemas.deliveries import DeliveryV1
+from schemas.outcomes import OutcomeV1
+
+HOLD_STEP_S = 0.25
+_Call = tuple[DeliveryV1, int, str]
+
+
+class Keyring:
+    """One per lane. `own_memory` knows what this process has sent, with Redis and without."""
+
+    def __init__(self, keys: DeliveryKeys, own_memory: DeliveryKeys, waits: Waits) -> None:
+        self._keys, self._own_memory, self._waits = keys, own_memory, waits
+        self._calling: Together[_Call, bool] = Together(self._ask_calling)
+        self._ended: Together[OutcomeV1, None] = Together(self._ask_ended)
+
+    async def claims(self, jobs: Sequence[Job], *, hold_s: float | None) -> Sequence[Claim] | None:
+        """Those of one batch. Without Redis None after `hold_s`; where that is None by this process's own memory."""
+        deliveries, loop = [job.delivery for job in jobs], asyncio.get_running_loop()
+        until = loop.time() + (hold_s or 0.0)
+        while True:
+            try:
+                return await self._keys.claim(deliveries)
+            except Unavailable:
+                BYPASSED.labels(engine="redis").inc()
+            if hold_s is None:
+                return await self._own_memory.claim(deliveries)
+            if loop.time() >= until or self._waits.interrupted():
+                return None
+            await self._waits.pause(min(HOLD_STEP_S, hold_s / 3))
+
+    async def calling(self, delivery: DeliveryV1, now: int, by: str, *, holds: bool) -> bool | None:
+        """Whether `by` may be called for it now; None where nobody can tell, since Redis is away, and it `holds`."""
+        try:
+            return await self._calling((delivery, now, by))
+        except Unavailable:
+            BYPASSED.labels(engine="redis").inc()
+        if holds:
+            return None
+        [allowed] = await self._own_memory.calling([delivery], now, [by])
+        return allowed
+
+    async def ended(self, outcome: OutcomeV1) -> None:
+        """Keep how the call ended."""
+        try:
+            await self._ended(outcome)
+        except Unavailable:
+            BYPASSED.labels(engine="redis").inc()
+        await self._own_memory.ended([outcome])
+
+    async def _ask_calling(self, calls: Sequence[_Call]) -> Sequence[bool]:
+        now = min(now for _, now, _ in calls)
+        return await self._keys.calling([delivery for delivery, _, _ in calls], now, [by for _, _, by in calls])
+
+    async def _ask_ended(self, outcomes: Sequence[OutcomeV1]) -> Sequence[None]:
+        await self._keys.ended(outcomes)
+        return [None] * len(outcomes)
