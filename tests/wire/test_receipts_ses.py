@@ -124,7 +124,7 @@ async def test_a_delayed_mail_is_no_bounce(bench: Bench, sns: Sns) -> None:
     ("fields", "state", "held"),
     [
         ({"complaintFeedbackType": "abuse"}, "complained", True),
-        ({"complaintFeedbackType": "not-spam"}, "complained", False),
+        ({"complaintFeedbackType": "not-spam"}, "read", False),
         ({"complaintSubType": "OnAccountSuppressionList"}, "failed", True),
     ],
 )
@@ -244,13 +244,16 @@ async def test_a_certificate_that_cannot_be_had_now_is_a_503(bench: Bench, sns: 
         ("https://[::1", False),
         ("", False),
         ("http://sns.test:9999/anything.pem", True),
+        ("https://sns.other/anything.pem", True),
+        ("https://sns.other:8443/anything.pem", True),
+        ("https://user@sns.other/anything.pem", False),
         ("http://user@sns.test:9999/anything.pem", False),
         ("http://sns.test:9998/anything.pem", False),
         ("file://sns.test:9999/etc/passwd", False),
     ],
 )
 def test_certificates_are_believed_of_amazon_and_of_chosen_hosts_alone(url: str, trusted: bool) -> None:
-    assert sns_module.is_certificate_url(url, ("sns.test:9999",)) is trusted
+    assert sns_module.is_certificate_url(url, ("sns.test:9999", "sns.other")) is trusted
 
 
 def test_from_amazon_itself_only_named_topics_are_taken() -> None:

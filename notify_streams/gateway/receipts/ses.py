@@ -30,6 +30,7 @@ _STATES: dict[str, ReceiptState] = {
 }
 # Amazon's own lists: the mail was not even tried.
 _LISTED = frozenset({"Suppressed", "OnAccountSuppressionList"})
+_NO_COMPLAINT = "not-spam"  # the recipient has taken it out of the spam folder (RFC 5965, feedback types)
 
 
 class _Recipient(msgspec.Struct, rename={"address": "emailAddress", "diagnostic": "diagnosticCode"}):
@@ -106,6 +107,8 @@ def _event(record: _Record) -> Event:
     state, held = _STATES[kind], tuple(_held(kind, what))
     if kind == "Complaint" and what.complaint_sub_type in _LISTED:
         state = "failed"
+    if kind == "Complaint" and what.complaint_feedback_type == _NO_COMPLAINT:
+        state = "read"
     at = what.timestamp or record.mail.timestamp
     return Event(
         id=f"{record.mail.message_id}/{kind}/{what.feedback_id or at}",
@@ -137,7 +140,7 @@ def _what(record: _Record, kind: str) -> _What:
 
 
 def _held(kind: str, what: _What) -> list[AddressWord]:
-    if kind == "Complaint" and what.complaint_feedback_type != "not-spam":
+    if kind == "Complaint" and what.complaint_feedback_type != _NO_COMPLAINT:
         return [AddressWord(recipient.address, "complaint") for recipient in what.complained_recipients]
     if kind != "Bounce":
         return []

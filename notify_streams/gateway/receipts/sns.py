@@ -71,7 +71,7 @@ def why_not_trusted(envelope: Envelope, *, topics: Collection[str], hosts: Colle
     """
     if not is_certificate_url(envelope.SigningCertURL, hosts):
         return "the signing certificate is not at a host that is trusted"
-    chosen = _host(envelope.SigningCertURL) in hosts
+    chosen = _chosen(envelope.SigningCertURL, hosts)
     if not any(fnmatchcase(envelope.TopicArn, topic) for topic in topics) and not (chosen and not topics):
         return "the topic is none of sns_topics"
     try:
@@ -109,7 +109,7 @@ def certificate_of(pem: bytes) -> Certificate | None:
 
 def is_certificate_url(url: str, hosts: Collection[str]) -> bool:
     """Whether a certificate there may be believed."""
-    if _host(url) in hosts:
+    if _chosen(url, hosts):
         return True
     parts = _https(url)
     return parts is not None and _CERTIFICATE.fullmatch(parts[1]) is not None
@@ -117,7 +117,7 @@ def is_certificate_url(url: str, hosts: Collection[str]) -> bool:
 
 def is_subscribe_url(url: str, hosts: Collection[str]) -> bool:
     """Whether it may be fetched: nothing else is, whoever has signed it."""
-    return _host(url) in hosts or _https(url) is not None
+    return _chosen(url, hosts) or _https(url) is not None
 
 
 def _https(url: str) -> tuple[str, str] | None:
@@ -132,16 +132,16 @@ def _https(url: str) -> tuple[str, str] | None:
     return parts.hostname or "", parts.path
 
 
-def _host(url: str) -> str:
-    """Host, and port where the URL names one; empty for what is no http(s) URL or carries credentials."""
+def _chosen(url: str, hosts: Collection[str]) -> bool:
+    """By host, or by host and port; never for what is no http(s) URL or carries credentials."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return ""
+        return False
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.username is not None:
-        return ""
-    return f"{parts.hostname}:{port}" if port else parts.hostname
+        return False
+    return parts.hostname in hosts or f"{parts.hostname}:{port}" in hosts
 
 
 def _signed(envelope: Envelope) -> bytes:
