@@ -123,6 +123,15 @@ def told(status: int) -> dict[str, Any]:
     return error(status, general, f"Simulated {code}", *details)
 
 
+def code_of(answer: object) -> str:
+    """FCM's own code in an answer, or its general one; empty where there is none."""
+    found = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(found, dict):
+        return ""
+    details = [detail for detail in found.get("details") or [] if isinstance(detail, dict)]
+    return str(next((detail["errorCode"] for detail in details if "errorCode" in detail), found.get("status", "")))
+
+
 def wrong_field(invalid: Invalid) -> dict[str, Any]:
     """400 for a field of the request."""
     violation = {"field": invalid.field, "description": str(invalid)}

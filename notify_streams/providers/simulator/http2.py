@@ -57,6 +57,8 @@ class Session(asyncio.Protocol):
         self._incoming: dict[int, _Incoming] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.Transport | None = None
+        self._highest = 0
+        self._last: int | None = None
 
     def let(self, streams: int) -> None:
         """From now on it takes that many requests at a time."""
@@ -69,7 +71,8 @@ class Session(asyncio.Protocol):
         """Say good-bye: what is above the last stream will not be processed; what is below is still answered."""
         if self._transport is not None:
             frame = GoAwayFrame(0)
-            frame.last_stream_id = max(self._incoming, default=0) if last_stream_id is None else last_stream_id
+            self._last = self._highest if last_stream_id is None else last_stream_id
+            frame.last_stream_id = self._last
             frame.additional_data = msgspec.json.encode({"reason": reason}) if reason else b""
             self._transport.write(frame.serialize())
 
@@ -107,6 +110,9 @@ class Session(asyncio.Protocol):
     def _hear(self, event: ev.Event) -> None:
         match event:
             case ev.RequestReceived():
+                if self._last is not None and event.stream_id > self._last:
+                    return
+                self._highest = max(self._highest, event.stream_id)
                 headers = {str(name): str(value) for name, value in event.headers}
                 self._incoming[event.stream_id] = _Incoming(headers)
             case ev.DataReceived():
@@ -114,7 +120,7 @@ class Session(asyncio.Protocol):
                 incoming = self._incoming.get(event.stream_id)
                 if incoming is not None and len(incoming.body) < _BODY_BYTES:
                     incoming.body += event.data
-            case ev.StreamEnded():
+            case ev.StreamEnded() if event.stream_id in self._incoming:
                 task = asyncio.create_task(self._answer(event.stream_id))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
