@@ -59,5 +59,6 @@ class Composer(msgspec.Struct, frozen=True):
             channel=delivery.channel,
             category=type_.category,
             issued_at=delivery.accepted_at,
+            type=delivery.type,
         )
         return unsubscribe.url(self.public_url, token)

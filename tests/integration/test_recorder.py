@@ -30,8 +30,9 @@ from schemas.decisions import CatalogueV1, Defer, Deliver, Suppress
 from schemas.notifications import NotificationV1
 from schemas.outcomes import InboxOutcomesV1, InboxWrite
 from schemas.profiles import ProfileV1
+from schemas.receipts import InboundV1
 from schemas.words import Reason, State
-from tests.facts import a_decision, an_id, an_outcome
+from tests.facts import a_decision, a_receipt, an_id, an_outcome
 from tests.fakes import NO_REST
 
 
@@ -111,6 +112,33 @@ async def test_facts_profiles_and_catalogues_are_kept_and_garbage_is_a_dead_lett
     assert status is not None
     assert [(c.channel, c.state) for c in status.channels] == [("inapp", State.SENT), ("email", State.SENT)]
     assert [letter[deadletters.ERROR_CLASS] for letter in buried] == [b"DecodeError", b"ValueError"]
+
+
+async def test_receipts_are_kept_once_and_what_people_write_back_is_not_among_them(
+    known: Settings, records: CassandraRecords, producer: AIOKafkaProducer
+) -> None:
+    """WHK-02, and a digest's receipt reaches its member."""
+    digest, member, prefix = an_id(), an_id(), known.kafka.prefix
+    text = InboundV1(inbound_id="i", channel="sms", provider="twilio", address_key="k", at=1, received_at=2, text="hi")
+    bounced = a_receipt("bounced", notification_id=digest)
+    sent: Sequence[tuple[str, bytes]] = [
+        *[(topics.RECEIPTS, encode(bounced))] * 5,
+        (topics.RECEIPTS, encode(text)),
+        (topics.RECEIPTS, b'{"schema":"receipt.v9"}'),
+        (topics.OUTCOMES, encode(an_outcome(notification_id=digest, members=(member,)))),
+    ]
+    async with recording(known, records):
+        for topic, value in sent:
+            await producer.send_and_wait(prefix + topic, value, key=b"user-42", partition=1)
+        await eventually(lambda: known_facts(records, member, 2))
+        [letter] = await _dead_letters(known, 1)
+    assert letter[deadletters.ERROR_CLASS] == b"ValidationError"
+    assert len(await records.facts(digest)) == 2
+    status = fold(member, await records.facts(member))
+    assert status is not None
+    assert (status.state, status.channels[0].reason) == (State.FAILED, Reason.BOUNCED)
+    failed = await records.failures("email", since=bounced.at, until=bounced.at + 1, limit=1000)
+    assert bounced in failed
 
 
 async def test_what_is_recorded_twice_is_the_same(

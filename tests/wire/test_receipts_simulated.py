@@ -34,7 +34,7 @@ def heard(bench: Bench) -> tuple[list[str], list[str]]:
             receipts.append(decode_receipt(value))
         else:
             changes.append(decode_change(value))
-    states = [receipt.state for receipt in receipts if isinstance(receipt, ReceiptV1)]
+    states: list[str] = [receipt.state for receipt in receipts if isinstance(receipt, ReceiptV1)]
     return states, [change.reason for change in changes if isinstance(change, SuppressAddressV1)]
 
 
