@@ -84,14 +84,20 @@ class Http:
         tls = trust(provider, name)
         return cls(seconds(channel.attempt_timeout), channel.concurrency, tls, guarded, about)
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply | Failure:
-        """One POST within the attempt's timeout; connecting, writing and reading all count."""
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, until: float | None = None
+    ) -> Reply | Failure:
+        """One POST within the attempt's timeout, or `until` the loop's clock; connecting, writing and reading count."""
         request = _Body(body)
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout_at(self.deadline() if until is None else until):
                 return await self._exchange(url, request, headers)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             return request.reply or self._failed(error, handed=request.handed)
+
+    def deadline(self) -> float:
+        """When an attempt that begins now is over, by the loop's clock."""
+        return asyncio.get_running_loop().time() + self.timeout
 
     async def post_json(self, url: str, value: Any, headers: Mapping[str, str] = {}) -> Reply | Failure:
         """The same with a JSON body."""

@@ -138,6 +138,13 @@ async def test_a_token_that_cannot_be_had_now_is_asked_for_later(tmp_path: Path,
         assert server.messages == []
 
 
+async def test_the_attempt_s_time_is_for_token_and_message_together(tmp_path: Path) -> None:
+    async with google(token_takes_s=0.5) as server, fcm_at(server, tmp_path, timeout="300ms") as provider:
+        began = asyncio.get_running_loop().time()
+        assert await provider.send(a_push(TOKEN), now=NOW) == TryLater("no access token in time", None, "provider")
+        assert asyncio.get_running_loop().time() - began < 0.45
+
+
 async def test_while_a_token_holds_a_failed_renewal_is_nobody_s_failure(tmp_path: Path) -> None:
     ok = (200, {"access_token": "ya29.a", "expires_in": 3600})
     async with google(tokens=[ok, (503, {})]) as server, fcm_at(server, tmp_path) as provider:

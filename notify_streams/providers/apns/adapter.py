@@ -71,11 +71,12 @@ class ApnsProvider:
         token = self.tokens.token(now)
         own = payload.headers(message, topic=self.topic, now=now)
         exchange = Exchange(self._headers(token, own), body)
-        answer = await self._call(exchange, now)
+        until = asyncio.get_running_loop().time() + self.timeout
+        answer = await self._call(exchange, now, until)
         if exchange.status == 403 and codes.reason_of(_json(exchange)) == codes.EXPIRED_TOKEN:
             renewed = self.tokens.renewed(token, now)
             if renewed is not None:
-                answer = await self._call(Exchange(self._headers(renewed, own), body), now)
+                answer = await self._call(Exchange(self._headers(renewed, own), body), now, until)
         return answer
 
     async def close(self) -> None:
@@ -87,9 +88,9 @@ class ApnsProvider:
         head = [HeaderTuple(":method", "POST"), HeaderTuple(":scheme", "https"), HeaderTuple(":authority", authority)]
         return [*head, *own, HeaderTuple("authorization", f"bearer {token}")]
 
-    async def _call(self, exchange: Exchange, now: int) -> Answer:
+    async def _call(self, exchange: Exchange, now: int, until: float) -> Answer:
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout_at(until):
                 await self._run(exchange)
         except (OSError, TimeoutError) as error:
             return _failed(error, exchange)

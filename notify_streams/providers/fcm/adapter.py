@@ -1,10 +1,11 @@
 """The FCM provider: one `messages:send` per token (FCM HTTP v1, REST method projects.messages.send)."""
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
 from notify_streams import settings
-from notify_streams.domain.answers import Answer, Refused, Sent
+from notify_streams.domain.answers import Answer, Refused, Sent, TryLater
 from notify_streams.domain.rendered import RenderedPush
 from notify_streams.ports import Message
 from notify_streams.providers.fcm import codes, payload
@@ -51,9 +52,10 @@ class FcmProvider:
         body = payload.body(message, now=now)
         if body is None:
             return Refused("the link leaves no room for a text")
-        reply = await self._post(body, now)
+        until = self.http.deadline()
+        reply = await self._post(body, now, until)
         if isinstance(reply, Reply) and codes.token_refused(reply.status, reply.json()):
-            reply = await self._post(body, now)  # a token may end early; the second one is new
+            reply = await self._post(body, now, until)  # a token may end early; the second one is new
         return self._answer(reply, now) if isinstance(reply, Reply) else reply
 
     async def close(self) -> None:
@@ -61,12 +63,16 @@ class FcmProvider:
         await self.tokens.close()
         await self.http.close()
 
-    async def _post(self, body: bytes, now: int) -> Reply | Failure | Answer:
-        token = await self.tokens.token(now)
+    async def _post(self, body: bytes, now: int, until: float) -> Reply | Failure | Answer:
+        try:
+            async with asyncio.timeout_at(until):
+                token = await self.tokens.token(now)
+        except TimeoutError:
+            return TryLater("no access token in time", about="provider")
         if not isinstance(token, str):
             return token
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        reply = await self.http.post(self.url, body, headers)
+        reply = await self.http.post(self.url, body, headers, until=until)
         if isinstance(reply, Reply) and codes.token_refused(reply.status, reply.json()):
             self.tokens.forget(token)
         return reply
