@@ -12,6 +12,7 @@ from faust.types import AgentT, EventT, StreamT
 from agents.clock import Clock, wall_clock
 from notify_streams.domain import hooks as rules
 from notify_streams.domain.hooks import Change, Hook
+from notify_streams.gateway.keys import KeyRing
 from notify_streams.metrics import STAGE_RECORDS, STAGE_SECONDS, UNRESOLVED
 from notify_streams.stores.hooked import Hooked
 from notify_streams.streaming import topics
@@ -96,6 +97,11 @@ class Hooks:
             for event, receipt in receipts
             for change in rules.of_receipt(receipt, known.get(receipt.delivery_id, ""))
         ]
+
+
+def asking(ring: KeyRing) -> list[Hook]:
+    """The keys with a webhook; each may hear of what it may publish."""
+    return [Hook(key.name, key.webhook, (*key.sources, key.own_source)) for key in ring.with_webhooks()]
 
 
 def register(hooks: Hooks) -> list[AgentT[bytes]]:

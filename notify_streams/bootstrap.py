@@ -5,11 +5,13 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from importlib.metadata import version
+from pathlib import Path
 
 import uvloop
 
 from agents import commands as command_agent
 from agents import gates as gate_agent
+from agents import hooks as hook_agent
 from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
@@ -26,11 +28,13 @@ from agents.sending.waits import Waits
 from notify_streams import chains
 from notify_streams.content import sources
 from notify_streams.content.catalogue import FileCatalogues
+from notify_streams.content.hooks import WithHooks
 from notify_streams.content.templates import Templates
 from notify_streams.domain.accept import Limits
 from notify_streams.domain.retry import RetryPolicy
 from notify_streams.domain.status import fold
 from notify_streams.gateway import app as gateway_app
+from notify_streams.gateway.keys import KeyRing
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
 from notify_streams.ports import Renderer
@@ -43,6 +47,7 @@ from notify_streams.settings import Channel as ChannelSettings
 from notify_streams.settings import Settings, milliseconds, seconds
 from notify_streams.signing import signing_secrets
 from notify_streams.stores.cassandra import Session, connect
+from notify_streams.stores.hooked import Hooked
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
@@ -149,7 +154,7 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
 
     async def sender(settings: Settings, instance: int, health: Health) -> App:
         role = f"sender-{channel}"
-        known, renderer = content(settings)
+        known, templates = content(settings)
         chain, chosen = chains.chain(settings, channel), settings.channels[channel]
         app = apps.build(settings, role, instance=instance)
         dead, redis = _dead_letters(settings, role), Expendable(settings.redis)
@@ -160,7 +165,7 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
         gatekeeper = gate_agent.Gatekeeper(app, gates, stops, interrupted=waits.interrupted)
         gate_agent.register(gatekeeper, role=role)
         rates = chains.rates(chain)
-        composer = Composer(renderer, known, signing_secrets(settings)[0], settings.gateway.public_url)
+        composer = Composer(WithHooks(templates), known, signing_secrets(settings)[0], settings.gateway.public_url)
         shared = Shared(
             terms=_terms(settings, chosen),
             concurrency=chosen.concurrency,
@@ -194,10 +199,18 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
                 channel=channel,
                 batch=batch,
             )
+        if channel == "webhook":
+            tell_producers(settings, app, redis)
         health.waiting_for = "partitions"
         return app
 
     return sender
+
+
+def tell_producers(settings: Settings, app: App, redis: Expendable) -> None:
+    """What becomes of their notifications, where their keys have a webhook: the same sender carries it."""
+    ring, dead = KeyRing(Path(settings.auth.keys_file)), _dead_letters(settings, "hooks")
+    hook_agent.register(hook_agent.Hooks(app, Hooked(redis), lambda: hook_agent.asking(ring), dead))
 
 
 async def recorder(settings: Settings, instance: int, health: Health) -> App:

@@ -1,12 +1,16 @@
 """The providers of a channel by the settings: which kinds there are, and which adapter each of them is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 import msgspec
 
+from notify_streams.gateway.keys import KeyRing
 from notify_streams.ports import Provider
+from notify_streams.providers.webhook.adapter import WebhookProvider
 from notify_streams.settings import Channel as ChannelSettings
 from notify_streams.settings import Provider as ProviderSettings
 from notify_streams.settings import Settings, SettingsError
@@ -64,15 +68,22 @@ def chain(settings: Settings, channel: Channel) -> dict[str, ProviderSettings]:
 def providers(settings: Settings, channel: Channel) -> list[Provider]:
     """Made new, with connections of their own. Raises SettingsError."""
     known, public_url = settings.channels.get(channel, ChannelSettings()), settings.gateway.public_url
-    return [
+    made = [
         _adapter(chosen.kind or name).of(chosen, known, name=name, public_url=public_url)
         for name, chosen in chain(settings, channel).items()
     ]
+    return [_knowing_keys(settings, provider) for provider in made] if channel == "webhook" else made
 
 
 def rates(chosen: Mapping[str, ProviderSettings]) -> dict[str, float]:
     """Calls per second, by name."""
     return {name: provider.rate for name, provider in chosen.items()}
+
+
+def _knowing_keys(settings: Settings, provider: Provider) -> Provider:
+    """Producers' own webhooks are signed with the secrets of their keys."""
+    ring = KeyRing(Path(settings.auth.keys_file))
+    return replace(provider, hooks=ring.webhook_secret) if isinstance(provider, WebhookProvider) else provider
 
 
 def _adapter(kind: str) -> Adapter:

@@ -70,6 +70,7 @@ class Reason(StrEnum):
     MISCONFIGURED = "misconfigured"
     MAILBOX_FULL = "mailbox_full"
     SENDER_BLOCKED = "sender_blocked"
+    RECIPIENT_OPTED_OUT = "recipient_opted_out"
     NO_PROVIDER = "no_provider"
     SETTLED = "settled"
     BOUNCED = "bounced"
@@ -110,6 +111,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.MISCONFIGURED: "the provider refuses our credentials or our configuration",
     Reason.MAILBOX_FULL: "the mailbox is full",
     Reason.SENDER_BLOCKED: "the provider does not take mail from us, for its reputation or by a block",
+    Reason.RECIPIENT_OPTED_OUT: "the recipient has told the provider that nothing more may come from us",
     Reason.NO_PROVIDER: "none of this installation's providers carries it",
     Reason.SETTLED: "a receipt said that it had arrived after all",
     Reason.BOUNCED: "the provider had taken it, and it came back",

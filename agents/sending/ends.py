@@ -68,13 +68,14 @@ def _word(delivery: DeliveryV1, outcome: OutcomeV1, said: Said) -> AddressWord |
             provider=outcome.provider,
             delivery_id=delivery.delivery_id,
         )
-    if outcome.reason is Reason.MAILBOX_FULL:
+    if outcome.reason is Reason.MAILBOX_FULL or outcome.reason is Reason.RECIPIENT_OPTED_OUT:
+        is_full = outcome.reason is Reason.MAILBOX_FULL
         return SuppressAddressV1(
             channel=delivery.channel,
             at=outcome.at,
             by=f"provider/{outcome.provider}",
-            reason="mailbox_full",
-            until=outcome.at + said.rests_ms,
+            reason="mailbox_full" if is_full else "opt_out",
+            until=outcome.at + said.rests_ms if is_full else None,
             provider=outcome.provider,
             delivery_id=delivery.delivery_id,
         )

@@ -56,7 +56,11 @@ NextStep = Finish | Fail | Exhausted | RetryAt | SettleAt | FailOver | Expire
 MOST_PAUSE_MS = 3_600_000  # longer than any provider means it: one that is told more of is asked again by then
 _BEFORE_EXPIRY_MS = 1000
 _LEAST_REST_MS, _MOST_REST_MS, _OF_ITS_AGE = 2_000, 300_000, 4
-_REFUSED: dict[str, Reason] = {"mailbox_full": Reason.MAILBOX_FULL, "sender": Reason.SENDER_BLOCKED}
+_REFUSED: dict[str, Reason] = {
+    "mailbox_full": Reason.MAILBOX_FULL,
+    "sender": Reason.SENDER_BLOCKED,
+    "opted_out": Reason.RECIPIENT_OPTED_OUT,
+}
 
 
 def next_step(

@@ -154,6 +154,7 @@ def test_every_reason_that_a_decision_can_give_is_in_the_table_or_beside_it() ->
         *(Reason.GUARDED, Reason.TEMPLATE_FAILED, Reason.ENDPOINT_GONE, Reason.REFUSED, Reason.ATTEMPTS_EXHAUSTED),
         *(Reason.PROVIDER_UNAVAILABLE, Reason.HELD, Reason.UNKNOWN_OUTCOME, Reason.LIMITED, Reason.FAILED_OVER),
         *(Reason.MISCONFIGURED, Reason.MAILBOX_FULL, Reason.SENDER_BLOCKED, Reason.NO_PROVIDER, Reason.SETTLED),
+        Reason.RECIPIENT_OPTED_OUT,
     }
     by_receipts = {Reason.BOUNCED, Reason.COMPLAINED, Reason.UNDELIVERED}
     assert {*NAMES, *beside, Reason.QUIET_HOURS} == set(Reason) - by_senders - by_receipts - {Reason.FALLBACK}
