@@ -9,6 +9,7 @@ import binascii
 import email
 import email.policy
 import re
+from email.headerregistry import Address
 from email.message import EmailMessage
 from typing import Any
 
@@ -36,7 +37,7 @@ class Invalid(ValueError):
 
 
 class Sending(msgspec.Struct, frozen=True, kw_only=True):
-    """One mail to one recipient. `raw` is the mail itself, or what describes it."""
+    """One mail to one recipient. `raw` is the mail as its recipient gets it."""
 
     to: str
     source: str
@@ -134,7 +135,7 @@ def mail_send(body: bytes) -> Sending:
         to=envelope.to[0].email,
         source=request.sender.email,
         subject=request.subject,
-        raw=body,
+        raw=_as_mail(request, envelope),
         delivery_id=_delivery_id(request.headers.get("Message-ID", "")),
         tags=envelope.custom_args,
     )
@@ -156,6 +157,32 @@ def _check(request: _MailSend, envelope: _Personalization) -> None:
             raise Invalid("The header is reserved.", f"headers.{name}")
     if sum(len(k.encode()) + len(v.encode()) for k, v in envelope.custom_args.items()) >= _ARGUMENTS_BYTES:
         raise Invalid("The custom arguments are too large.", "personalizations.0.custom_args")
+
+
+def _as_mail(request: _MailSend, envelope: _Personalization) -> bytes:
+    """What SendGrid makes of it. A line break in a header is refused."""
+    mail = EmailMessage(policy=email.policy.SMTP)
+    first, *others = request.content
+    mail.set_content(first.value, subtype=first.type.partition("/")[2])
+    for part in others:
+        mail.add_alternative(part.value, subtype=part.type.partition("/")[2])
+    try:
+        mail["From"] = _address(request.sender)
+        mail["To"] = envelope.to[0].email
+        if request.reply_to is not None:
+            mail["Reply-To"] = _address(request.reply_to)
+        mail["Subject"] = request.subject
+        for name, value in request.headers.items():
+            mail[name] = value
+    except (ValueError, IndexError):
+        raise Invalid("Bad Request", "headers") from None
+    return mail.as_bytes()
+
+
+def _address(box: _Box) -> Address:
+    """A name in quotes is the name within them."""
+    quoted = len(box.name) > 1 and box.name[0] == box.name[-1] == '"'
+    return Address(re.sub(r"\\(.)", r"\1", box.name[1:-1]) if quoted else box.name, addr_spec=box.email)
 
 
 def _sending(mail: EmailMessage, **known: Any) -> Sending:

@@ -1,6 +1,7 @@
 """What SendGrid says later of a mail ("Event Webhook Reference", Twilio SendGrid). Pure: ids and time are arguments."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import msgspec
 import orjson
@@ -10,6 +11,7 @@ from notify_streams.providers.sendgrid.signature import SIGNATURE, TIMESTAMP, si
 
 Word = Literal["processed", "delivered", "bounced", "full", "blocked", "delayed", "complained", "opened"]
 
+WORDS: Mapping[str, Word] = {word: word for word in get_args(Word)}
 _EVENTS: dict[Word, dict[str, Any]] = {
     "processed": {"event": "processed"},
     "delivered": {"event": "delivered", "response": "250 2.0.0 OK", "ip": "192.0.2.25", "tls": 1},

@@ -4,8 +4,9 @@
 subscription confirmation JSON format" (Amazon SNS). Pure: ids and time are arguments.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 import orjson
@@ -15,6 +16,7 @@ from notify_streams.providers.ses.signature import Version, signed
 
 Word = Literal["delivered", "bounced", "full", "blocked", "delayed", "complained", "opened"]
 
+WORDS: Mapping[str, Word] = {word: word for word in get_args(Word)}
 ACCOUNT = "123456789012"
 
 

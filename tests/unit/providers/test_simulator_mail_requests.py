@@ -1,5 +1,7 @@
 """What the simulator's SES and SendGrid take, and what they refuse as the vendors do."""
 
+import email
+import email.policy
 from typing import Any
 
 import orjson
@@ -43,6 +45,20 @@ def test_what_the_sendgrid_adapter_sends_is_taken() -> None:
     assert sending.tags == {"notify_reference": "r3f-erence_"}
 
 
+def test_the_recipient_of_sendgrid_gets_a_mail_with_one_sender_whatever_its_name() -> None:
+    """EML-12."""
+    for name in ("Smith, Quentin", 'A "B", C', "C:\\D", "x@y", "Zoë; Ltd.", ""):
+        sender = Sender(
+            named(f'"{name.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}" <a@b.example>')
+        )
+        sending = mail_send(sendgrid_payload.body(MESSAGE, RENDERED, sender))
+        mail = email.message_from_bytes(sending.raw, policy=email.policy.default)
+        assert [(a.display_name, a.addr_spec) for a in mail["From"].addresses] == [(name, "a@b.example")]
+        assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+        assert mail["Message-ID"] == f"<{MESSAGE.delivery_id}@b.example>"
+        assert mail["Content-Language"] == "en"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -82,6 +98,8 @@ def test_what_ses_would_not_take_is_refused(body: bytes) -> None:
         (changed(SENDGRID, "content", 0, "value", to=""), "content.0.value"),
         (changed(SENDGRID, "content", 0, "type", to="text/calendar"), "content"),
         (changed(SENDGRID, "headers", to={"Subject": "x"}), "headers.Subject"),
+        (changed(SENDGRID, "headers", to={"X-A": "x\r\nBcc: y@z"}), "headers"),
+        (changed(SENDGRID, "subject", to="x\r\nBcc: y@z"), "headers"),
     ],
 )
 def test_what_sendgrid_would_not_take_is_refused_with_the_field(body: bytes, field: str) -> None:
