@@ -24,12 +24,12 @@ from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
-from tests.orchestrating import orchestrate
+from tests.orchestrating import orchestrate, register
 from tests.wire import gateway_parts
 from tests.wire.gateway_parts import CATALOGUE, Store
 
 Client = TestClient[Any, Any]
-NAMES = [topics.events("normal"), topics.USER_COMMANDS, topics.COMMAND_RESULTS]
+NAMES = [topics.events("normal"), topics.ADDRESS_CHANGES, topics.USER_COMMANDS, topics.COMMAND_RESULTS]
 SECRET = keys.new_secret()
 HEADERS = {"Authorization": f"Bearer {SECRET}", "Content-Type": "application/cloudevents+json"}
 NOWHERE = "127.0.0.1:1"
@@ -43,7 +43,7 @@ async def known(kafka: settings.Kafka, redis: settings.Redis, tmp_path: Path) ->
     path = tmp_path / "keys.json"
     keys.create(path, Key(name="shop", role="operator", hash=""), SECRET)
     gateway = Gateway(delivery_timeout="2s", port=_free_port())
-    return Settings(kafka=own, redis=redis, auth=Auth(keys_file=str(path)), gateway=gateway)
+    return Settings(kafka=own, redis=redis, auth=Auth(keys_file=str(path), signing_secret=SECRET), gateway=gateway)
 
 
 def _free_port() -> int:
@@ -160,13 +160,15 @@ async def test_a_topic_that_is_missing_is_an_outage_within_the_delivery_timeout(
             assert (await post(client, an_event(type="auth.otp")))[0] == 503
 
 
-async def test_a_change_is_a_200_once_the_orchestrators_answer_is_heard(known: Settings) -> None:
+async def test_a_change_is_a_200_once_the_orchestrators_answer_is_heard_by_way_of_the_registry_too(
+    known: Settings,
+) -> None:
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(a_gateway(known))
         other = await stack.enter_async_context(a_gateway(known))
         await asyncio.gather(ready(one), ready(other))
-        orchestrator = asyncio.create_task(orchestrate(known.kafka, CATALOGUE))
-        stack.callback(orchestrator.cancel)
+        for task in (orchestrate(known.kafka, CATALOGUE), register(known.kafka)):
+            stack.callback(asyncio.create_task(task).cancel)
         for version, path in enumerate(("preferences", "endpoints/email/home"), 1):
             method = "PATCH" if path == "preferences" else "PUT"
             body = {"locale": "fr"} if path == "preferences" else {"address": "ann@example.com", "verified": True}
