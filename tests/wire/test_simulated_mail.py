@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key a
 
 from notify_streams.domain.answers import Answer, Misconfigured, Refused, Sent, TryLater, Unknown
 from notify_streams.ports import Provider
-from notify_streams.providers.simulator import sendgrid, ses
-from notify_streams.providers.simulator.later import Post
+from notify_streams.providers.simulator import sendgrid, sendgrid_events, ses, ses_events
+from notify_streams.providers.simulator.later import Post, words_of_mail
 from notify_streams.providers.simulator.ses_events import Topic
 from tests.mails import API_KEY, KEY_ID, SECRET_KEY, a_message, a_provider, kind_of
 from tests.simulated import Kit, Tell
@@ -163,10 +163,31 @@ async def test_a_subscription_is_confirmed_by_its_own_token_only(to: Simulated) 
     where = orjson.loads(post.body)["SubscribeURL"]
     async with aiohttp.ClientSession() as session:
         assert (await session.get(f"{to.url}{ses.CONFIRM}?Token=guess")).status == 403
-        assert not to.subscription.confirmed
+        before = to.subscription.confirmed
         assert (await session.get(where)).status == 200
-        assert to.subscription.confirmed
+        assert (before, to.subscription.confirmed) == (False, True)
         assert (await (await session.get(f"{to.url}{ses.CERTIFICATE}")).read()).startswith(b"-----BEGIN CERT")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("ann@example.com", ("delivered",)),
+        ("Bounce+ann@example.com", ("bounced",)),
+        ("full+ann@example.com", ("full",)),
+        ("blocked+ann@example.com", ("blocked",)),
+        ("complaint+ann@example.com", ("delivered", "complained")),
+        ("open+ann@example.com", ("delivered", "opened")),
+        ("delayed+ann@example.com", ("delayed", "delivered")),
+        ("silent+ann@example.com", ()),
+        ("bounced@example.com", ("delivered",)),
+    ],
+)
+def test_an_address_says_by_convention_what_becomes_of_its_mails(address: str, words: tuple[str, ...]) -> None:
+    assert words_of_mail(address) == words
+    for word in words:
+        assert word in ses_events.WORDS
+        assert word in sendgrid_events.WORDS
 
 
 def amazons_own(to: Simulated, secret: str = SECRET_KEY) -> Any:

@@ -1,4 +1,8 @@
-"""What a provider says of a message after it has taken it: who makes the post, and who sends it when."""
+"""What a provider says of a message after it has taken it: who makes the post, and who sends it when.
+
+Conventions for mail, beside those of `script`: `bounce+...@` comes back, `full+` and `blocked+` too; `complaint+` and
+`open+` are delivered first, `delayed+` is delivered in the end, `silent+` is never spoken of; all others are delivered.
+"""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -21,3 +25,20 @@ class Later(Protocol):
 
         Words of mail: delivered, bounced, full, blocked, delayed, complained, opened. Raises KeyError for others.
         """
+
+
+_BY_CONVENTION = {
+    "bounce": ("bounced",),
+    "full": ("full",),
+    "blocked": ("blocked",),
+    "complaint": ("delivered", "complained"),
+    "open": ("delivered", "opened"),
+    "delayed": ("delayed", "delivered"),
+    "silent": (),
+}
+
+
+def words_of_mail(address: str) -> tuple[str, ...]:
+    """What follows by convention of the address, in this order."""
+    convention, plus, _ = address.lower().partition("+")
+    return _BY_CONVENTION.get(convention, ("delivered",)) if plus else ("delivered",)
