@@ -5,6 +5,7 @@ which streams a GOAWAY leaves unprocessed.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -17,6 +18,9 @@ from h2.errors import ErrorCodes
 from h2.exceptions import H2Error
 from hpack import HeaderTuple
 from hyperframe.frame import Frame, GoAwayFrame
+
+# It writes every header into its lines for debugging, device and provider tokens among them.
+logging.getLogger("hpack").setLevel(logging.WARNING)
 
 BODY_BYTES = 64 * 1024
 _LAST_STREAM = 2**31 - 3
