@@ -53,7 +53,9 @@ MISROUTED = Counter("notify_misrouted_total", "Records that came on another key'
 CONSUMER_LAG = Gauge("notify_consumer_lag", "Records behind the end of the log", ["role", "topic"])
 UNACCOUNTED = Gauge("notify_unaccounted", "Accepted notifications without a final or pending state")
 RECEIPTS = Counter(
-    "notify_receipts_total", "Events of providers' callbacks by what became of them", ["provider", "outcome"]
+    "notify_receipts_total",
+    "Events of providers' callbacks by what became of them, and what they say (a block is a bounce that judges us)",
+    ["provider", "outcome", "state"],
 )
 UNSUBSCRIBES = Counter(
     "notify_unsubscribes_total", "Categories or channels switched off by a link in a message", ["type", "category"]

@@ -36,3 +36,9 @@ def code_of(status: str) -> str:
     """The enhanced code in a text, empty for none: all of it that may be kept, words may quote the address."""
     found = _CODE.search(status)
     return "" if found is None else found[0]
+
+
+def judges_us(detail: str) -> bool:
+    """Whether it says that we are not wanted as a sender: a block, or a status of security and policy (x.7.x)."""
+    found = _CODE.search(detail)
+    return "blocked" in detail if found is None else found[2] == "7"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from notify_streams.domain.addresses import address_key
 from notify_streams.settings import Provider, SettingsError
@@ -272,11 +273,20 @@ async def test_a_campaign_into_full_mailboxes_and_blocks_costs_one_address(bench
             for n in range(count)
         ]
 
+    before = {state: _counted(state) for state in ("bounced", "blocked")}
     events = [*bounces("5.2.2", "full", 1000), *bounces("5.7.1", "blocked", 1000), *bounces("5.1.1", "gone", 1)]
     for at in range(0, len(events), 1000):
         assert (await post(bench, events[at : at + 1000]))[0] == 202
+    said = {state: _counted(state) - before[state] for state in before}
+    assert said == {"bounced": 1001, "blocked": 1000}
     held = Counter((change.reason, change.until is None) for change in suppressions(bench))
     assert held == {("mailbox_full", False): 1000, ("bounce", True): 1}
+
+
+def _counted(state: str) -> float:
+    """What an alert on the sender's reputation looks at."""
+    labels = {"provider": "sendgrid", "outcome": "taken", "state": state}
+    return REGISTRY.get_sample_value("notify_receipts_total", labels) or 0.0
 
 
 async def test_what_loads_images_ahead_of_the_reader_has_not_read(bench: Bench) -> None:

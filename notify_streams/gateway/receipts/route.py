@@ -49,7 +49,7 @@ class Receipts:
         now = self.clock()
         items = await reader.read(await self._callback(request, now))
         if isinstance(items, Refusal):
-            RECEIPTS.labels(provider=source.name, outcome=items.code).inc()
+            RECEIPTS.labels(provider=source.name, outcome=items.code, state="").inc()
             raise Problem(items.status, items.code, items.reason)
         return _answer(items, await self.taking.take(source, items, now))
 

@@ -13,6 +13,7 @@ import msgspec
 from notify_streams import __version__
 from notify_streams.domain import references
 from notify_streams.domain.addresses import NoAddress, address_key, canonical
+from notify_streams.domain.bounces import judges_us
 from notify_streams.domain.mailboxes import address_in
 from notify_streams.domain.references import Reference
 from notify_streams.gateway.publisher import Headers, Publisher
@@ -58,10 +59,14 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What follows from one event; `id` is the same for its copies. `settles`: that the provider took this delivery."""
+    """What follows from one event; `id` is the same for its copies. `settles`: that the provider took this delivery.
+
+    `outcome` and `state` are for the metrics.
+    """
 
     id: str
     outcome: str
+    state: str = ""
     records: tuple[Record, ...] = ()
     settles: ReceiptV1 | None = None
 
@@ -142,7 +147,8 @@ def _heard(source: Source, event: Event, reference: Reference, now: int) -> Step
     )
     held = (_suppress(source, word, at, reference.delivery_id) for word in event.held)
     heard = Record(topics.RECEIPTS, reference.user_id.encode(), encode(receipt))
-    return Step(receipt.receipt_id, "taken", (heard, *(r for r in held if r is not None)), receipt)
+    state = "blocked" if event.state == "bounced" and judges_us(event.detail) else event.state
+    return Step(receipt.receipt_id, "taken", state, (heard, *(r for r in held if r is not None)), receipt)
 
 
 def _suppress(source: Source, word: AddressWord, at: int, delivery_id: str | None) -> Record | None:
@@ -172,11 +178,11 @@ def _said(source: Source, text: Text, now: int) -> Step:
     opt_out: Suppression = "opt_out"
     if text.asks == "stop":
         record = _suppress(source, AddressWord(sender, opt_out), now, None)
-        return Step(id_, "stopped", () if record is None else (record,))
+        return Step(id_, "stopped", records=() if record is None else (record,))
     key = address_key(source.channel, sender)
     if text.asks == "start":
         lift = LiftSuppressionV1(channel=source.channel, at=now, by=f"/providers/{source.name}", only=opt_out)
-        return Step(id_, "started", (Record(topics.ADDRESS_CHANGES, key.encode(), encode(lift)),))
+        return Step(id_, "started", records=(Record(topics.ADDRESS_CHANGES, key.encode(), encode(lift)),))
     inbound = InboundV1(
         inbound_id=id_,
         channel=source.channel,
@@ -186,7 +192,7 @@ def _said(source: Source, text: Text, now: int) -> Step:
         received_at=now,
         text=text.text[:_LONGEST_TEXT],
     )
-    return Step(id_, "passed_on", (Record(topics.RECEIPTS, key.encode(), encode(inbound)),))
+    return Step(id_, "passed_on", records=(Record(topics.RECEIPTS, key.encode(), encode(inbound)),))
 
 
 def _quarantined(source: Source, bad: Bad, now: int) -> Step:
@@ -207,7 +213,8 @@ def _quarantined(source: Source, bad: Bad, now: int) -> Step:
     if len(bad.raw) > _KEPT_BYTES:
         headers["notify-truncated"] = str(len(bad.raw))
     letter = [(name, text.encode(errors="replace")) for name, text in headers.items()]
-    return Step(id_, "quarantined", (Record(topics.DEAD_LETTERS, id_.encode(), bad.raw[:_KEPT_BYTES], letter),))
+    record = Record(topics.DEAD_LETTERS, id_.encode(), bad.raw[:_KEPT_BYTES], letter)
+    return Step(id_, "quarantined", records=(record,))
 
 
 def _address(channel: Channel, text: str) -> str | None:
@@ -225,9 +232,10 @@ def _counted(source: Source, items: Sequence[Item], steps: Sequence[Step], fresh
     repeated, ignored = len(steps) - len(fresh), len(items) - len(steps)
     DUPLICATES.labels(stage=STAGE).inc(repeated)
     DEAD_LETTERS.labels(stage=STAGE).inc(counts["quarantined"])
-    for outcome, count in (*counts.items(), ("ignored", ignored)):
-        RECEIPTS.labels(provider=source.name, outcome=outcome).inc(count)
-    return {**counts, **({"repeated": repeated} if repeated else {}), **({"ignored": ignored} if ignored else {})}
+    shown = Counter((step.outcome, step.state) for step in fresh) + Counter({("ignored", ""): ignored})
+    for (outcome, state), count in shown.items():
+        RECEIPTS.labels(provider=source.name, outcome=outcome, state=state).inc(count)
+    return dict(+(counts + Counter(repeated=repeated, ignored=ignored)))
 
 
 async def _all(work: Sequence[Awaitable[None]]) -> None:
