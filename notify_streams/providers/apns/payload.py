@@ -19,7 +19,7 @@ Json = dict[str, Any]
 def body(message: Message) -> bytes | None:
     """The payload; None where the link leaves no room for a text.
 
-    Texts stay whole as long as they can: picture, thread, id and at last the sound give way to them.
+    Texts stay whole as long as they can: picture, thread, id, at last sound and badge give way to them.
     """
     rendered = message.rendered
     assert isinstance(rendered, RenderedPush)
@@ -28,7 +28,7 @@ def body(message: Message) -> bytes | None:
     sound = {**counted, "sound": "default"}
     threaded = {**sound, "thread-id": message.category} if message.category else sound
     own = {"id": message.delivery_id, **linked}
-    variants = [_built(threaded, own), _built(sound, linked), _built(counted, linked)]
+    variants = [_built(threaded, own), _built(sound, linked), _built(counted, linked), _built({}, linked)]
     if rendered.image is not None:  # an app's service extension fetches it before the notification is shown
         variants.insert(0, _built({**threaded, "mutable-content": 1}, {**own, "image": rendered.image}))
     return within(LIMIT, rendered.title, rendered.body, *variants)
