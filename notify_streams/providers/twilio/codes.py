@@ -9,11 +9,11 @@ from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, R
 
 # No text message can reach such a number: no number, not reachable, no mobile, a landline, a short code, a premium or
 # information service; unknown to its carrier.
-_GONE = frozenset({21211, 21214, 21217, 21265, 21268, 21614, 21635, 30005, 30006})
+_GONE = frozenset({21211, 21214, 21217, 21265, 21268, 21614, 21635, 30005})
 # The recipient has answered STOP. Nobody but themselves can lift it, with START.
 _OPTED_OUT = frozenset({21610})
 # Filtered or blocked by carriers for who we are: unregistered with US carriers, spam rules, fraud protection.
-_SENDER = frozenset({30004, 30007, 30034, 30450, 30453})
+_SENDER = frozenset({30004, 30007, 30034, 30450})
 # Credentials and account (not active, suspended, closed, no such resource); a sender that is not ours, cannot send
 # texts or is not allowed to; a Messaging Service without numbers; a status callback that is no URL (our public_url).
 _ABOUT_US = frozenset(
@@ -52,13 +52,3 @@ def meaning(status: int, code: int | None, retry_after: float | None = None) -> 
     if code in _NOT_NOW:
         return TryLater(detail, retry_after, about="provider")
     return http_status.meaning(status, detail, retry_after)
-
-
-def says_gone(code: int) -> bool:
-    """Of a receipt: whether its number will never take a text."""
-    return code in _GONE
-
-
-def says_opted_out(code: int) -> bool:
-    """Of a receipt: whether the recipient has answered STOP."""
-    return code in _OPTED_OUT
