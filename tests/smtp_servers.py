@@ -82,7 +82,9 @@ class RawServer:
             command = line[:4].upper()
             self.heard.append(line.strip())
             refused = (answer for part, answer in self.recipients.items() if command == b"RCPT" and part in line)
-            await self._say(writer, next(refused, self.told(command.decode(), _ANSWERS[command])))
+            await self._say(
+                writer, next(refused, self.told(command.decode(), _ANSWERS.get(command, b"500 5.5.1 what?")))
+            )
             if command == b"DATA" and "DATA" not in self.answers:
                 await self._content(reader, writer)
 
