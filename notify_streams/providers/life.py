@@ -1,6 +1,9 @@
-"""How long a message still has."""
+"""How long a push service is to keep a message."""
+
+# FCM refuses more ("the maximum time to live supported is 4 weeks"), also as the push service of Chrome.
+LONGEST_S = 28 * 86_400
 
 
 def remaining_s(expires_at: int, now: int) -> int:
-    """Whole seconds from `now` until `expires_at` (both ms), at least 1: what is over is not sent at all."""
-    return max(1, (expires_at - now) // 1000)
+    """Whole seconds from `now` until `expires_at` (both ms), 1 at least (what is over is not sent), four weeks at most."""
+    return min(max(1, (expires_at - now) // 1000), LONGEST_S)

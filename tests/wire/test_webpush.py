@@ -74,6 +74,12 @@ async def test_a_message_goes_out_encrypted_for_its_browser_alone(tmp_path: Path
     }
 
 
+async def test_a_time_to_live_is_at_most_four_weeks(tmp_path: Path) -> None:
+    async with raw_http(CREATED) as server, webpush_at(tmp_path) as provider:
+        await provider.send(a_push(at(server).subscription, expires_at=NOW + 400 * 86_400_000), now=NOW)
+    assert heard(server.requests[0])[0]["ttl"] == "2419200"
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

@@ -11,7 +11,6 @@ from notify_streams.providers.life import remaining_s
 
 # "4096 bytes for most messages"; what counts is not said exactly, so all but the token does.
 LIMIT = 4096
-LONGEST_TTL_S = 28 * 86_400  # "the maximum time to live supported is 4 weeks"
 
 Json = dict[str, Any]
 
@@ -56,7 +55,10 @@ def _android(message: Message, now: int) -> Json:
 
     Without a collapse key all messages of an app would share one, so that a device that comes back gets the last.
     """
-    block: Json = {"ttl": f"{_life_s(message, now)}s", "priority": "HIGH" if message.lane == "high" else "NORMAL"}
+    block: Json = {
+        "ttl": f"{remaining_s(message.expires_at, now)}s",
+        "priority": "HIGH" if message.lane == "high" else "NORMAL",
+    }
     if message.identity:
         block |= {"collapse_key": message.identity, "notification": {"tag": message.identity}}
     return block
@@ -66,7 +68,7 @@ def _apns(message: Message, now: int) -> Json:
     headers = {
         "apns-push-type": "alert",
         "apns-priority": "5" if message.lane == "low" else "10",
-        "apns-expiration": str(now // 1000 + _life_s(message, now)),
+        "apns-expiration": str(now // 1000 + remaining_s(message.expires_at, now)),
     }
     if message.identity:
         headers["apns-collapse-id"] = message.identity
@@ -77,7 +79,7 @@ def _apns(message: Message, now: int) -> Json:
 
 
 def _webpush(message: Message, rendered: RenderedPush, now: int) -> Json:
-    headers = {"TTL": str(_life_s(message, now)), "Urgency": message.lane}
+    headers = {"TTL": str(remaining_s(message.expires_at, now)), "Urgency": message.lane}
     block: Json = {"headers": headers}
     if message.identity:
         headers["Topic"] = message.identity
@@ -85,7 +87,3 @@ def _webpush(message: Message, rendered: RenderedPush, now: int) -> Json:
     if rendered.link is not None and rendered.link.startswith("https://"):  # "must be HTTPS"
         block["fcm_options"] = {"link": rendered.link}
     return block
-
-
-def _life_s(message: Message, now: int) -> int:
-    return min(remaining_s(message.expires_at, now), LONGEST_TTL_S)
