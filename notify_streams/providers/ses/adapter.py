@@ -13,7 +13,7 @@ from notify_streams.providers.http import Http, Reply
 from notify_streams.providers.mail.addresses import Malformed, Sender, sender
 from notify_streams.providers.mail.required import base, required
 from notify_streams.providers.ses import codes, payload
-from notify_streams.providers.ses.auth import Keys, signed
+from notify_streams.providers.ses.auth import Keys, prepare, signed
 
 _PATH = "/v2/email/outbound-emails"
 
@@ -36,6 +36,7 @@ class SesProvider:
     ) -> "SesProvider":
         """From the settings. Raises SettingsError that names what is missing."""
         required(provider, name, "region", "access_key_id", "secret_access_key")
+        prepare()
         return cls(
             Http.of(provider, channel, name=name),
             base(provider, name, f"https://email.{provider.region}.amazonaws.com") + _PATH,

@@ -23,9 +23,16 @@ class Keys(msgspec.Struct, frozen=True):
         return f"Keys({self.region}/{self.service})"
 
 
+def prepare() -> None:
+    """Import the signer, which takes a tenth of a second: while a provider is built, not while the first mail waits."""
+    import botocore.auth
+    import botocore.awsrequest
+    import botocore.credentials  # noqa: F401 -- for `signed`
+
+
 def signed(method: str, url: str, body: bytes, headers: dict[str, str], *, keys: Keys, now: int) -> dict[str, str]:
     """The headers with X-Amz-Date and Authorization; all of them are signed, and Host is. `now` in ms."""
-    # Importing it takes longer than a worker that sends no mail through SES should wait.
+    # Not at the top: a worker that sends nothing through SES need not have it.
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
