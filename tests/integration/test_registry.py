@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from notify_streams.domain.addresses import address_key
+from notify_streams.domain.answers import EndpointGone, Sent
 from notify_streams.local.child import Child
+from notify_streams.providers.simulator.http2 import Outcome, Request, Response, Session
 from notify_streams.streaming import topics
 from notify_streams.streaming.partitions import Partitions
 from schemas.addresses import (
@@ -33,6 +35,7 @@ from schemas.deliveries import decode_delivery
 from schemas.notifications import NotificationV1
 from schemas.profiles import Address, Endpoint, decode_profile
 from tests.builders import DAY, MAILBOX, a_notification, an_id
+from tests.push import a_push, apns_at, apple, refusal
 from tests.workers import ROOT, Kafka
 
 TOKEN = "t" * 64
@@ -252,18 +255,32 @@ async def contacted(desk: Desk, *messages: NotificationV1) -> list[Sequence[str]
     return [sorted(d.content.address or "" for d in ds if d.content) for ds in found.values()]
 
 
-async def test_a_device_that_is_gone_is_contacted_no_more_and_the_others_are(desk: Desk) -> None:
-    """TOK-01: the sender hears 410 of device 2 and says so; the second send is decided over what is left."""
+async def test_a_device_that_is_gone_is_contacted_no_more_and_the_others_are(desk: Desk, tmp_path: Path) -> None:
+    """TOK-01: by the real protocol; the 410 of device 2 removes that token only, and the message counts as sent."""
     await desk.start()
-    tokens = [letter * 64 for letter in "123"]
+    tokens = [digit * 64 for digit in "123"]
     for token in tokens:
         await desk.change(token, desk.device("ann", f"device-{token[0]}", token))
     await desk.done()
-    assert await contacted(desk, a_message("ann")) == [tokens]
-    gone = AddressGoneV1(channel="push", at=now() + DAY, by="sender-push", since=now() + DAY, provider="apns")
-    await desk.change(tokens[1], gone, gone)
-    await desk.done()
-    assert await contacted(desk, a_message("ann")) == [[tokens[0], tokens[2]]]
+
+    async def answering(request: Request, session: Session) -> Outcome:
+        gone = request.path.endswith(tokens[1])
+        return refusal(410, "Unregistered", timestamp=now() + DAY) if gone else Response(200, {"apns-id": "x"})
+
+    async with apple(tmp_path, answering) as server, apns_at(server, tmp_path) as provider:
+        sent: list[list[str]] = []
+        for _ in range(2):
+            before = len(server.requests)
+            [contacted_] = await contacted(desk, a_message("ann"))
+            answers = {token: await provider.send(a_push(token), now=now()) for token in contacted_}
+            for token, answer in answers.items():
+                if isinstance(answer, EndpointGone):
+                    gone = AddressGoneV1(channel="push", at=now(), by="provider/apns", since=answer.since)
+                    await desk.change(token, gone, gone)
+            assert sum(isinstance(answer, Sent) for answer in answers.values()) == 2
+            await desk.done()
+            sent.append([request.path.rpartition("/")[2] for request in server.requests[before:]])
+    assert sent == [tokens, [tokens[0], tokens[2]]]
     assert await desk.tokens("ann") == {"device-1": tokens[0], "device-3": tokens[2]}
     assert await desk.kept(address_key("push", tokens[1])) is None
 
