@@ -103,6 +103,7 @@ class Apple:
 
     answering: Answering
     streams: int = 100
+    window: int = 65_535
     port: int = 0
     certificate: str = ""
     requests: list[Request] = field(default_factory=list)
@@ -113,7 +114,7 @@ class Apple:
 
     def session(self) -> Session:
         self.connections += 1
-        return Session(self._answer, streams=self.streams, sessions=self.sessions)
+        return Session(self._answer, streams=self.streams, sessions=self.sessions, window=self.window)
 
     async def _answer(self, request: Request, session: Session) -> Outcome:
         self.requests.append(request)
@@ -146,13 +147,18 @@ def refusal(status: int, reason: str, **more: Any) -> Response:
 
 @contextlib.asynccontextmanager
 async def apple(
-    folder: Path, answering: Answering = accepting, *, streams: int = 100, alpn: tuple[str, ...] = ("h2",)
+    folder: Path,
+    answering: Answering = accepting,
+    *,
+    streams: int = 100,
+    window: int = 65_535,
+    alpn: tuple[str, ...] = ("h2",),
 ) -> AsyncIterator[Apple]:
     certificate = self_signed(folder)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     context.set_alpn_protocols(list(alpn))
-    server = Apple(answering, streams, certificate=str(certificate))
+    server = Apple(answering, streams, window, certificate=str(certificate))
     listening = await asyncio.get_running_loop().create_server(server.session, "127.0.0.1", 0, ssl=context)
     server.port = listening.sockets[0].getsockname()[1]
     try:

@@ -5,5 +5,5 @@ LONGEST_S = 28 * 86_400
 
 
 def remaining_s(expires_at: int, now: int) -> int:
-    """Whole seconds from `now` until `expires_at` (both ms), 1 at least (what is over is not sent), four weeks at most."""
+    """Whole seconds from `now` until `expires_at` (both ms), from 1 to four weeks of them."""
     return min(max(1, (expires_at - now) // 1000), LONGEST_S)

@@ -245,6 +245,29 @@ async def test_a_large_body_waits_for_the_window(tmp_path: Path) -> None:
     assert {len(request.body) for request in server.requests} == {4096}
 
 
+async def test_a_body_goes_out_in_as_many_parts_as_the_server_s_window_asks_for(tmp_path: Path) -> None:
+    async with apple(tmp_path, window=500) as server, apns_at(server, tmp_path) as provider:
+        got = await asyncio.gather(*(provider.send(a_push(body="x" * 6000), now=NOW) for _ in range(5)))
+    assert all(isinstance(answer, Sent) for answer in got)
+    assert {len(request.body) for request in server.requests} == {4096}
+
+
+async def test_a_request_that_was_never_whole_may_be_tried_again(tmp_path: Path) -> None:
+    async with apple(tmp_path, window=0) as server, apns_at(server, tmp_path, timeout="200ms") as provider:
+        assert await provider.send(a_push(), now=NOW) == TryLater("TimeoutError", None, "provider")
+        assert server.requests == []
+
+
+async def test_a_stream_that_was_refused_unprocessed_is_sent_once_more(tmp_path: Path) -> None:
+    """RFC 9113, 8.7."""
+    async with apple(tmp_path, answers("refuse", Response(200))) as server, apns_at(server, tmp_path) as provider:
+        assert isinstance(await provider.send(a_push(), now=NOW), Sent)
+        assert len(server.requests) == 2
+    async with apple(tmp_path, answers("refuse")) as server, apns_at(server, tmp_path) as provider:
+        assert isinstance(await provider.send(a_push(), now=NOW), TryLater)
+        assert len(server.requests) == 2
+
+
 async def test_nobody_listening_may_be_tried_again(tmp_path: Path) -> None:
     async with apple(tmp_path) as server:
         pass

@@ -16,6 +16,8 @@ from hyperframe.frame import GoAwayFrame
 
 _CONFIG = H2Configuration(client_side=False, header_encoding="utf-8")
 _BODY_BYTES = 1 << 20
+_WINDOW = 65_535  # at first, of each stream (RFC 9113, 6.9.2)
+_RESETS = {"drop": ErrorCodes.INTERNAL_ERROR, "refuse": ErrorCodes.REFUSED_STREAM}
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -35,8 +37,8 @@ class Response(msgspec.Struct, frozen=True):
     body: bytes = b""
 
 
-# Besides an answer: the stream is reset, or the whole connection aborted, without one.
-Outcome = Response | Literal["drop", "reset"]
+# Besides an answer: the stream is reset, or refused unprocessed (RFC 9113, 8.7), or the whole connection aborted.
+Outcome = Response | Literal["drop", "refuse", "reset"]
 Answering = Callable[[Request, "Session"], Awaitable[Outcome]]
 
 
@@ -47,11 +49,12 @@ class _Incoming:
 
 
 class Session(asyncio.Protocol):
-    """One connection. At first it takes `streams` requests at a time."""
+    """One connection. At first it takes `streams` requests at a time, and `window` bytes of each."""
 
-    def __init__(self, answering: Answering, *, streams: int, sessions: set["Session"]) -> None:
+    def __init__(self, answering: Answering, *, streams: int, sessions: set["Session"], window: int = _WINDOW) -> None:
         self._answering = answering
         self._streams = streams
+        self._window = window
         self._sessions = sessions
         self._h2 = H2Connection(_CONFIG)
         self._incoming: dict[int, _Incoming] = {}
@@ -85,7 +88,7 @@ class Session(asyncio.Protocol):
         """Settings first."""
         self._transport = cast(asyncio.Transport, transport)
         self._sessions.add(self)
-        first = {SettingCodes.MAX_CONCURRENT_STREAMS: self._streams}
+        first = {SettingCodes.MAX_CONCURRENT_STREAMS: self._streams, SettingCodes.INITIAL_WINDOW_SIZE: self._window}
         self._h2.local_settings = Settings(client=False, initial_values=first)
         self._h2.initiate_connection()
         self._flush()
@@ -136,8 +139,8 @@ class Session(asyncio.Protocol):
             return  # the client has reset the stream, or is gone
         if outcome == "reset":
             self.abort()
-        elif outcome == "drop":
-            self._h2.reset_stream(stream_id, ErrorCodes.INTERNAL_ERROR)
+        elif isinstance(outcome, str):
+            self._h2.reset_stream(stream_id, _RESETS[outcome])
         else:
             self._send(stream_id, outcome)
         self._flush()
