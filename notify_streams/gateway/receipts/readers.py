@@ -1,19 +1,20 @@
 """Per provider of the settings: how its callbacks are checked and read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
-from notify_streams.gateway.receipts import forms, sendgrid, ses, sns, twilio
+from notify_streams.gateway.receipts import dsn, forms, sendgrid, ses, sns, twilio
 from notify_streams.gateway.receipts.fetching import Sns
 from notify_streams.gateway.receipts.said import Callback, Confirmation, Ignored, Item, Refusal, unknown, unsigned
 from notify_streams.gateway.receipts.taking import Source
 from notify_streams.settings import Provider, Settings, SettingsError, milliseconds
 from schemas.words import Channel
 
-CHANNELS: Mapping[str, Channel] = {"ses": "email", "sendgrid": "email", "twilio": "sms"}
+K = TypeVar("K")
+CHANNELS: Mapping[str, Channel] = {"ses": "email", "sendgrid": "email", "smtp": "email", "twilio": "sms"}
 
 
 class Reader(Protocol):
@@ -34,6 +35,19 @@ class SendGrid:
         if self.key is None:
             return unsigned("this provider has no verification_key: its events cannot be told from anybody's")
         return sendgrid.read(callback, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Delivery reports of mail servers, posted by whoever gets them."""
+
+    key: bytes
+
+    async def read(self, callback: Callback) -> list[Item] | Refusal:
+        """See Reader."""
+        if not self.key:
+            return unsigned("this provider has no signing_key: its reports cannot be told from anybody's")
+        return dsn.read(callback, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +128,15 @@ def _reader(kind: str, name: str, provider: Provider, sns_: Sns) -> Reader:
             return Ses(provider.sns_topics, provider.sns_certificate_hosts, sns_)
         case "twilio":
             return Twilio(provider.auth_token)
+        case "smtp":
+            return Reports(_key(f"providers.{name}.signing_key", provider.signing_key, dsn.key_of) or b"")
         case _:
-            return SendGrid(_key(name, provider.verification_key))
+            key = _key(f"providers.{name}.verification_key", provider.verification_key, sendgrid.verification_key)
+            return SendGrid(key)
 
 
-def _key(name: str, text: str) -> EllipticCurvePublicKey | None:
+def _key(setting: str, text: str, read: Callable[[str], K]) -> K | None:
     try:
-        return sendgrid.verification_key(text) if text else None
+        return read(text) if text else None
     except ValueError as error:
-        raise SettingsError(f"providers.{name}.verification_key: {error}") from None
+        raise SettingsError(f"{setting}: {error}") from None
