@@ -199,3 +199,25 @@ def test_it_takes_webhooks_and_nothing_else() -> None:
     provider = WebhookProvider.of(Provider(signing_key=SECRET), Channel())
     assert provider.takes(a_webhook("https://hooks.example"))
     assert not provider.takes(Message(delivery_id="d", address="+49", rendered=RenderedSms("x"), locale="en"))
+
+
+async def test_letters_of_ones_own_are_encoded_and_what_is_encoded_stays() -> None:
+    async with raw_http(an_answer(204)) as server, a_provider() as provider:
+        for path in ("/grüße?x=é", "/a%2Fb?c=%20+d"):
+            assert await provider.send(a_webhook(f"http://localhost:{server.port}{path}"), now=now_ms()) == Sent()
+        lines = [request.split(b"\r\n", 1)[0] for request in server.requests]
+    assert lines == [b"POST /gr%C3%BC%C3%9Fe?x=%C3%A9 HTTP/1.1", b"POST /a%2Fb?c=%20+d HTTP/1.1"]
+
+
+async def test_no_detail_and_no_log_repeats_the_address_the_secret_or_the_content(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """SEC-09."""
+    caplog.set_level("DEBUG")
+    answers: list[Answer] = []
+    echo = b"HTTP/1.1 400 pl4nted-path\r\nContent-Length: 12\r\n\r\npl4nted-path"
+    async with raw_http(echo, CLOSE, b"HTTP/1.1 ", HANG) as server, a_provider(timeout="300ms") as provider:
+        for _ in range(4):
+            answers.append(await provider.send(a_webhook(f"{server.url}/pl4nted-path"), now=now_ms()))
+    told = f"{answers} {caplog.text}"
+    assert not [planted for planted in ("pl4nted", SECRET, SECRET[6:], "Bestätigt") if planted in told]

@@ -1,10 +1,12 @@
 """Which addresses of each channel are taken."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from notify_streams.domain import urls
 from notify_streams.domain.addresses import NoAddress, address_key, canonical, why_no_address
-from schemas.words import Channel
+from schemas.words import CHANNELS, Channel
 from tests.urls import INSIDE, UNFIT
 
 SUBSCRIPTION = '{"endpoint":"https://push.example/1","keys":{"p256dh":"a","auth":"b"}}'
@@ -180,3 +182,14 @@ def test_what_is_unfit_stays_refused_inside_too(url: str) -> None:
 )
 def test_a_public_url_is_kept_as_it_was_spelt(url: str) -> None:
     assert canonical("webhook", url) == url
+
+
+@given(st.sampled_from(CHANNELS), st.text(max_size=60), st.sampled_from(["", "DE", "US"]))
+def test_whatever_somebody_writes_has_an_answer(channel: Channel, text: str, region: str) -> None:
+    for written in (text, "https://" + text, "+49" + text, "a@" + text, SUBSCRIPTION.replace("push.example", text)):
+        kept = canonical(channel, written, region)
+        assert isinstance(kept, str | NoAddress)
+        if isinstance(kept, str):
+            assert why_no_address(channel, kept) is None
+            assert canonical(channel, kept, region) == kept
+            assert address_key(channel, kept)
