@@ -78,9 +78,12 @@ def why_no_endpoint_id(endpoint_id: str) -> str | None:
 
 
 def normalised(channel: Channel, address: str) -> str:
-    """How addresses are compared: mailboxes without regard to case or space around them, a subscription by its URL."""
+    """How addresses are compared: mailboxes without regard to case or space around them, and by the domain that
+    travels, however it is written; a subscription by its URL.
+    """
     if channel == "email":
-        return address.strip().casefold()
+        folded = address.strip().casefold()
+        return folded if folded.isascii() else _as_it_travels(folded)
     if channel == "push" and address.startswith("{"):
         try:
             return msgspec.json.decode(address, type=_Subscription).endpoint
@@ -89,14 +92,17 @@ def normalised(channel: Channel, address: str) -> str:
     return address.strip()
 
 
+def _as_it_travels(mailbox: str) -> str:
+    local, at, domain = mailbox.rpartition("@")
+    try:
+        return local + at + domain.encode("idna").decode().lower()
+    except UnicodeError:
+        return mailbox
+
+
 def address_key(channel: Channel, address: str) -> str:
     """The key of an address wherever it must not be read: 32 hex digits, the same for what `normalised` holds equal."""
     return sha256(f"{channel}\0{normalised(channel, address)}".encode()).hexdigest()[:32]
-
-
-def same_address(channel: Channel, one: str, other: str) -> bool:
-    """Mailboxes are compared without regard to case, everything else exactly."""
-    return one.casefold() == other.casefold() if channel == "email" else one == other
 
 
 def _why_no_mailbox(address: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from notify_streams.domain.addresses import address_key, same_address
+from notify_streams.domain.addresses import address_key
 from schemas.commands import DropAddressV1, MarkAddressV1, PutEndpointV1, RemoveEndpointV1, VerifyEndpointV1
 from schemas.profiles import Endpoint, ProfileV1, Removed
 from schemas.words import Channel
@@ -25,8 +25,8 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
     old = find(profile, command.channel, command.endpoint_id)
     if command.at and command.at <= last_asked(profile, command.channel, command.endpoint_id):
         return profile
-    address = command.content.address
-    same = old is not None and old.content is not None and same_address(old.channel, old.content.address, address)
+    key = address_key(command.channel, command.content.address)
+    same = old is not None and has(old, command.channel, key)
     new = Endpoint(
         channel=command.channel,
         endpoint_id=command.endpoint_id,
@@ -40,7 +40,6 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
         content=command.content,
     )
     if command.channel == "push":
-        key = address_key("push", address)
         profile = _without(profile, lambda e: e is not old and has(e, "push", key))
     if old is None:
         return _replace(profile, endpoints=(*profile.endpoints, new))

@@ -22,6 +22,7 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
     "sender-email": tuple(topics.deliveries("email", lane) for lane in ("high", "normal", "low")),
     "scheduler": (topics.TIMERS,),
     "recorder": (topics.DECISIONS, topics.OUTCOMES, topics.PROFILES),
+    "registry": (topics.ADDRESS_CHANGES,),
 }
 
 

@@ -31,6 +31,14 @@ def test_the_spelling_of_the_address_itself_stays() -> None:
     assert address_in("Ann <Ann.Lee@EXAMPLE.com>") == "Ann.Lee@EXAMPLE.com"
 
 
+@pytest.mark.parametrize(
+    "spelling", ["Ann@b\u00fccher.example", "ann@BU\u0308CHER.example", "ann@xn--bcher-kva.EXAMPLE"]
+)
+def test_a_domain_is_the_same_in_every_script_that_it_is_written_in(spelling: str) -> None:
+    """Providers report it as it travels."""
+    assert address_key("email", spelling) == address_key("email", "ann@b\u00fccher.example")
+
+
 def test_a_tag_is_another_address() -> None:
     """EML-14"""
     assert address_key("email", "ann+news@example.com") != KEY
