@@ -169,7 +169,7 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
         shared = Shared(
             terms=_terms(settings, chosen),
             concurrency=chosen.concurrency,
-            standings={name: Standing(name, waits) for name in chain},
+            standings={name: Standing(name) for name in chain},
             keys=RedisDeliveryKeys(redis),
             own_memory=MemoryDeliveryKeys(),
             limiter=RedisLimiter(redis, rates, prefix=app.topic_prefix),

@@ -1,5 +1,6 @@
 """A sender over ports that do as they are told, and batches for it."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -102,7 +103,7 @@ def a_sender(
     shared = Shared(
         terms=msgspec.structs.replace(terms, deliver_only_to=deliver_only_to),
         concurrency=concurrency,
-        standings=standings if standings is not None else {p.name: Standing(p.name, waits) for p in providers},
+        standings=standings if standings is not None else {p.name: Standing(p.name) for p in providers},
         keys=keys or MemoryDeliveryKeys(),
         own_memory=own_memory or MemoryDeliveryKeys(),
         limiter=limiter or Unlimited(),
@@ -145,3 +146,10 @@ def named(name: str, *answers: Any, **changes: Any) -> Provider:
     provider = Provider(*(answers or (Sent(f"{name}-1"),)), **changes)
     provider.name = name
     return provider
+
+
+async def until(happened: Callable[[], bool], within_s: float = 5.0) -> None:
+    """Let the others run until it has happened."""
+    async with asyncio.timeout(within_s):
+        while not happened():  # noqa: ASYNC110  whatever is waited for knows of no test
+            await asyncio.sleep(0.002)

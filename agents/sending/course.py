@@ -22,7 +22,7 @@ from notify_streams.domain.answers import Answer, EndpointGone, TryLater, Unknow
 from notify_streams.domain.breaker import verdict_of
 from notify_streams.domain.gate import DecideAgain, Ended, Send, may_still_send
 from notify_streams.domain.rendered import TemplateFailed
-from notify_streams.domain.retry import RetryPolicy, next_step, rests_until
+from notify_streams.domain.retry import RetryPolicy, fails_over, next_step, rests_until
 from notify_streams.domain.routing import Blocked, By, Nobody
 from notify_streams.metrics import DUPLICATES, PROVIDER_SECONDS, PROVIDER_TROUBLE
 from notify_streams.ports import Claim
@@ -132,8 +132,8 @@ class Course:
         elif self._waits.interrupted():
             due_at = now
         else:
-            least = max(round(self._terms.slot_s * 1000), opens_at - now)
-            due_at = rests_until(delivery.decided_at, delivery.expires_at, now, self._jitter(), least_ms=least)
+            jitter = self._jitter()
+            due_at = rests_until(delivery.decided_at, delivery.expires_at, now, jitter, not_before=opens_at)
         return ends.put_off(delivery, due_at, now, reason)
 
     async def _claimed(self, job: Job, batch: Batch) -> End | None:
@@ -177,7 +177,8 @@ class Course:
         opens_in_s = (self._lines.opens_at(chain, now) - now) / 1000
         if left_s <= 0:
             return False
-        await self._lines.first_closed(chain, now).change(min(left_s, opens_in_s if opens_in_s > 0 else _LOOK_S))
+        timeout_s = min(left_s, opens_in_s if opens_in_s > 0 else _LOOK_S)
+        await self._lines.first_closed(chain, now).change(self._waits, timeout_s)
         return True
 
     async def _by(self, line: Line, job: Job, batch: Batch, chain: Sequence[str]) -> End | None:
@@ -267,6 +268,7 @@ class Course:
             repeatable=line.provider.repeatable,
             uncounted=delivery.uncounted + (not counts),
             another_left=another_left,
+            not_before=line.standing.opens_at(self._lane, now) if fails_over(answer) else 0,
         )
         return outcomes.of_answer(delivery, answer, step, line.provider.name, now)
 

@@ -27,8 +27,8 @@ class Standing:
     removed. `blocked`: so many refuse us as a sender that LOW is not sent by it for now.
     """
 
-    def __init__(self, name: str, waits: Waits, policy: BreakerPolicy | None = None) -> None:
-        self.name, self._waits = name, waits
+    def __init__(self, name: str, policy: BreakerPolicy | None = None) -> None:
+        self.name = name
         self.breaker = CLOSED if policy is None else msgspec.structs.replace(CLOSED, policy=policy)
         self.paused_until = 0
         self._gone = self._blocks = CALM
@@ -93,11 +93,11 @@ class Standing:
         """Whether it mostly refuses us as a sender."""
         return surge.is_stopped(self._blocks, now)
 
-    async def change(self, timeout_s: float) -> None:
+    async def change(self, waits: Waits, timeout_s: float) -> None:
         """Wait until it may take calls again, as far as anybody here can tell; at most so long."""
         turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
-        await self._waits.wait(turn, timeout_s)
+        await waits.wait(turn, timeout_s)
 
     def _wake(self, *, everybody: bool = False) -> None:
         """As many as may be called: all the others would only look and wait again."""

@@ -55,6 +55,7 @@ class Expire(msgspec.Struct, frozen=True):
 NextStep = Finish | Fail | Exhausted | RetryAt | SettleAt | FailOver | Expire
 MOST_PAUSE_MS = 3_600_000  # longer than any provider means it: one that is told more of is asked again by then
 _BEFORE_EXPIRY_MS = 1000
+_SPREAD_MS = 45_000
 _LEAST_REST_MS, _MOST_REST_MS, _OF_ITS_AGE = 2_000, 300_000, 4
 _REFUSED: dict[str, Reason] = {
     "mailbox_full": Reason.MAILBOX_FULL,
@@ -74,6 +75,7 @@ def next_step(
     repeatable: bool,
     uncounted: int = 0,
     another_left: bool = False,
+    not_before: int = 0,
 ) -> NextStep:
     """Decide what follows attempt number `attempt` (counted from 1). Instants in ms.
 
@@ -81,6 +83,8 @@ def next_step(
     so an unknown outcome may be resent like any other failure. `uncounted` attempts, this one perhaps among them, do
     not count against the limit. `another_left`: another provider could take it now; it is asked where it is the
     provider that cannot, and not the endpoint. What is refused for our credentials has no limit but its deadline.
+    `not_before`: the provider takes no calls until then. Whoever waits for a provider waits in a crowd: what is due at
+    the same instant is spread over three quarters of a minute more.
     """
     counted = attempt - uncounted
     match answer:
@@ -101,7 +105,11 @@ def next_step(
             told = (answer.retry_after or 0) * 1000 if isinstance(answer, TryLater) else 0
             delay = max(backoff, told)
             # Compared before it is made an integer: a provider may name any number of seconds.
-            return RetryAt(now + ceil(delay)) if delay <= expires_at - now - 1 else Expire()
+            if not delay <= expires_at - now - 1:
+                return Expire()
+            closed_for = not_before - now
+            spread = jitter * _SPREAD_MS if told > backoff or closed_for > 0 else 0
+            return RetryAt(min(now + ceil(max(delay, closed_for) + spread), expires_at - 1))
         case _:
             assert_never(answer)
 
@@ -118,12 +126,16 @@ def pause_ms(answer: Answer) -> int:
     return ceil(min((answer.retry_after or 0) * 1000, MOST_PAUSE_MS))
 
 
-def rests_until(decided_at: int, expires_at: int, now: int, jitter: float, *, least_ms: int = _LEAST_REST_MS) -> int:
+def rests_until(decided_at: int, expires_at: int, now: int, jitter: float, *, not_before: int = 0) -> int:
     """When to come back with what could not be tried: the longer it waits already the later, so that a long outage
     makes few rounds; never after `expires_at`, where it ends. Instants in ms.
+
+    `not_before`: nobody takes it until then; all that wait for that are spread as after a failed attempt.
     """
-    rest = max(least_ms, min((now - decided_at) // _OF_ITS_AGE, _MOST_REST_MS))
-    return max(now, min(now + round(rest * (1 + jitter / 4)), expires_at))
+    closed_for = max(0, not_before - now)
+    rest = max(_LEAST_REST_MS, closed_for, min((now - decided_at) // _OF_ITS_AGE, _MOST_REST_MS))
+    spread = max(rest, _SPREAD_MS) if closed_for else rest
+    return max(now, min(now + round(rest + spread * jitter), expires_at))
 
 
 def _settle(attempt: int, expires_at: int, now: int, policy: RetryPolicy) -> NextStep:
