@@ -268,6 +268,7 @@ def test_a_credentials_file_that_is_missing_or_none_is_named_and_not_shown(tmp_p
         written(tmp_path / "a", b"no json"),
         written(tmp_path / "b", msgspec.json.encode(account)),
         written(tmp_path / "c", msgspec.json.encode({**account, "private_key": pem(p256()).decode()})),
+        written(tmp_path / "d", msgspec.json.encode({**account, "private_key": pem(rsa_key()).decode()})),
     ]
     for path in files:
         with pytest.raises(SettingsError, match=r"^providers\.fcm\.credentials_file: ") as raised:

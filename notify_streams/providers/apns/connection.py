@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
 
     def give_up(self, stream_id: int) -> None:
         """Nobody waits for this answer any more (RFC 9113, 5.4.2)."""
-        if self._exchanges.pop(stream_id, None) is not None and self._transport is not None:
+        if self._exchanges.pop(stream_id, None) is not None and self._transport and not self._transport.is_closing():
             self._h2.reset_stream(stream_id, ErrorCodes.CANCEL)
             self._flush()
             self._close_when_done()

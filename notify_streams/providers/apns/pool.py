@@ -45,7 +45,8 @@ class Pool:
             raise
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections, and open none any more."""
+        self.most = 0
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from notify_streams.domain import http_status
-from notify_streams.domain.answers import Misconfigured, TryLater
+from notify_streams.domain.answers import Misconfigured, Refused, TryLater
 from notify_streams.providers.http import Http, Reply
 from notify_streams.settings import SettingsError
 
@@ -60,6 +60,8 @@ class Account:
             raise SettingsError(f"{setting}: {path} is no service account's JSON") from error
         if not isinstance(key, RSAPrivateKey):
             raise SettingsError(f"{setting}: the key in {path} is no RSA key")
+        if not file.project_id or not file.client_email or not file.token_uri.startswith(("https://", "http://")):
+            raise SettingsError(f"{setting}: {path} lacks project_id, client_email or token_uri")
         return cls(file, key)
 
     def assertion(self, now: int) -> str:
@@ -110,6 +112,8 @@ class Tokens:
     async def _renew(self, now: int) -> NoToken | None:
         form = urlencode({"grant_type": _GRANT, "assertion": self.account.assertion(now)}).encode()
         reply = await self.http.post(self.account.file.token_uri, form, _FORM)
+        if isinstance(reply, Refused):
+            return Misconfigured(f"no access token: {reply.detail}")
         if not isinstance(reply, Reply):  # of the message nothing was said yet, whatever became of this
             return TryLater(f"no access token: {reply.detail}", about="provider")
         answer = reply.json()
