@@ -12,7 +12,8 @@ from notify_streams.domain.addresses import address_key
 from notify_streams.domain.status import fold
 from notify_streams.gateway.receipts import twilio
 from notify_streams.settings import Provider
-from schemas.addresses import LiftSuppressionV1, SuppressAddressV1, decode_change
+from schemas.addresses import AddressState, LiftSuppressionV1, Owner, SuppressAddressV1, decode_change
+from schemas.profiles import Address, Endpoint, ProfileV1
 from schemas.receipts import InboundV1, ReceiptV1, decode_receipt
 from schemas.words import State
 from tests.builders import NOW
@@ -208,6 +209,24 @@ async def test_a_repeated_stop_changes_nothing_and_a_second_one_is_one_of_its_ow
     for sid in ("SM1", "SM1", "SM2"):
         assert (await post(bench, a_text("STOP", sid=sid)))[1].endswith("<Response/>")
     assert len(changes(bench)) == 2
+
+
+async def test_stop_finds_the_users_of_the_number_and_start_gives_it_back(bench: Bench) -> None:
+    """SMS-04 as far as the profile: the registry knows whose number it is. A bounce is not lifted by START."""
+    phone = Endpoint(channel="sms", endpoint_id="phone", verified=True, content=Address(NUMBER))
+    bench.orchestrator.profiles["ann"] = ProfileV1(version=1, endpoints=(phone,))
+    bench.orchestrator.addresses[KEY.decode()] = AddressState("sms", (Owner("ann", "phone", NOW),))
+
+    def held() -> str | None:
+        return bench.orchestrator.profiles["ann"].endpoints[0].suppressed
+
+    await post(bench, a_text("Stop.", sid="SM1"))
+    assert held() == "opt_out"
+    await post(bench, a_text("START", sid="SM2"))
+    assert held() is None
+    await post(bench, a_status("failed", sid="SM3", ErrorCode="30005"), path=with_reference())
+    await post(bench, a_text("START", sid="SM4"))
+    assert held() == "bounce"
 
 
 async def test_what_twilios_own_lists_made_of_the_word_counts(bench: Bench) -> None:
