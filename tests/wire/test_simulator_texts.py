@@ -1,18 +1,14 @@
 """The simulator as Twilio and as somebody's webhook server: what it takes, refuses, signs and says later."""
 
 import base64
-import contextlib
 import json
-import socket
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import aiohttp
 import pytest
-from aiohttp import web
 from standardwebhooks.webhooks import Webhook
 
 from notify_streams.domain.answers import EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
@@ -20,48 +16,14 @@ from notify_streams.domain.rendered import Rendered, RenderedSms, RenderedWebhoo
 from notify_streams.gateway.receipts import twilio as reader
 from notify_streams.gateway.receipts.said import Callback, Event, Text
 from notify_streams.ports import Message
-from notify_streams.providers.simulator import hooks, twilio, twilio_messages
-from notify_streams.providers.simulator.twilio_messages import Account, signature
+from notify_streams.providers.simulator import hooks, twilio_messages
+from notify_streams.providers.simulator.twilio_messages import signature
 from notify_streams.providers.twilio.adapter import TwilioProvider
 from notify_streams.providers.webhook.adapter import WebhookProvider
 from notify_streams.providers.webhook.signing import new_secret
 from notify_streams.settings import Channel, Provider
-from tests.simulated import Kit, Tell
-
-ACCOUNT = Account("AC" + "1" * 32, "the-auth-token")
-SECRET = new_secret()
-TO = "+447400123456"
-Posted = tuple[str, bytes, Mapping[str, str], float]
-
-
-@dataclass
-class Simulated:
-    """Where it listens; `posted` are the callbacks that it made."""
-
-    kit: Kit
-    url: str = ""
-    posted: list[Posted] = field(default_factory=list)
-
-
-@contextlib.asynccontextmanager
-async def simulated() -> AsyncIterator[Simulated]:
-    made = Simulated(Kit())
-    app = web.Application()
-    app.add_routes(twilio.routes(made.kit, ACCOUNT, lambda *posted: made.posted.append(posted)))
-    app.add_routes(hooks.routes(made.kit, lambda: [new_secret(), SECRET]))
-    runner = web.AppRunner(app, access_log=None)
-    listening = socket.create_server(("127.0.0.1", 0))
-    made.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    await runner.setup()
-    await web.SockSite(runner, listening).start()
-    try:
-        yield made
-    finally:
-        await runner.cleanup()
-
-
-def now_ms() -> int:
-    return round(datetime.now(UTC).timestamp() * 1000)
+from tests.simulated import Tell
+from tests.simulated_texts import ACCOUNT, SECRET, TO, Simulated, now_ms, simulated
 
 
 async def texted(to: Simulated, text: str = "Hello", number: str = TO, **changes: Any) -> Any:
