@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import http_ece
@@ -98,6 +99,25 @@ async def test_each_status_has_its_meaning(tmp_path: Path, answer: bytes, expect
     async with raw_http(answer) as server, webpush_at(tmp_path, own=server.url) as provider:
         assert await provider.send(a_push(at(server).subscription), now=NOW) == expected
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [
+        ("120", 120.0),
+        ("Mon, 01 Jun 2026 12:05:00 GMT", 300.0),
+        ("Monday, 01-Jun-26 12:05:00 GMT", 300.0),
+        ("Mon Jun  1 12:05:00 2026", 300.0),
+        ("Mon, 01 Jun 2026 11:55:00 GMT", None),
+        ("0", None),
+        ("soon", None),
+    ],
+)
+async def test_retry_after_is_understood_in_all_its_forms(tmp_path: Path, value: str, wait: float | None) -> None:
+    """RTY-02: 429 with each of them."""
+    noon = int(datetime(2026, 6, 1, 12, tzinfo=UTC).timestamp() * 1000)
+    async with raw_http(status(429, f"Retry-After: {value}")) as server, webpush_at(tmp_path) as provider:
+        assert await provider.send(a_push(at(server).subscription), now=noon) == TryLater("429", wait, "endpoint")
 
 
 async def test_an_answer_that_was_lost_is_unknown_and_its_repeat_the_same(tmp_path: Path) -> None:
