@@ -86,7 +86,7 @@ def take(state: AddressState | None, change: AddressChange, *, key: str, place: 
             left = tuple(h for h in met.held if change.only is not None and h.reason != change.only)
             owners, held, commands = met.owners, left, _marks(change, met, left)
         case ShowAddressV1():
-            owners, held, commands = met.owners, met.held, ()
+            return Step(state)
         case _:
             assert_never(change)
     kept = AddressState(before.channel, owners, held, place) if owners or held else None

@@ -32,9 +32,10 @@ class EndpointView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Endpoints(msgspec.Struct, frozen=True):
-    """All of a user."""
+    """All of a user, on one page: there are at most 32."""
 
     items: tuple[EndpointView, ...]
+    next: None = None
 
 
 def shown(endpoint: Endpoint, caller: Caller) -> EndpointView:

@@ -1,6 +1,8 @@
 """Endpoints over HTTP: through the registry, one spelling, and no word about others."""
 
 import asyncio
+import statistics
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,7 @@ async def test_all_endpoints_of_a_user_are_listed_in_their_order_with_the_versio
     async with bench.client.get("/v1/users/ann/endpoints", headers=bench.user("ann")) as response:
         assert (response.status, response.headers["ETag"]) == (200, '"2"')
         body = await response.json()
+    assert body["next"] is None
     assert [(e["channel"], e["endpoint_id"]) for e in body["items"]] == [("email", "home"), ("push", "phone")]
     assert await listed(bench, headers=bench.key("service")) == body["items"]
     assert await listed(bench, "nobody") == []
@@ -282,6 +285,23 @@ async def test_whether_an_address_is_known_here_nobody_learns_by_putting_it(benc
         return answer, {**body, "address": ""}, await listed_without_address(bench, user), verify, wrong
 
     assert await seen("eve", "known@example.com") == await seen("fay", "fresh@example.com")
+
+
+async def test_nor_does_it_take_longer_for_an_address_that_is_known(bench: Bench) -> None:
+    """SEC-08: 500 timed calls each, taken in turn; their medians are within noise."""
+    for user in ("ben", "cem"):
+        await put(bench, "email/mine", "known@example.com", user)
+    await suppressed(bench, "known@example.com")
+    headers, times = bench.user("eve"), dict[str, list[float]]()
+    for number in range(500):
+        for kind, address in (("known", "known@example.com"), ("fresh", f"f{number:04d}@example.com")):
+            started = time.perf_counter()
+            url = f"/v1/users/eve/endpoints/email/{kind}"
+            async with bench.client.put(url, json={"address": address}, headers=headers) as response:
+                assert response.status == 200
+            times.setdefault(kind, []).append(time.perf_counter() - started)
+    known, fresh = (statistics.median(times[kind]) for kind in ("known", "fresh"))
+    assert abs(known - fresh) < 0.5 * max(known, fresh)
 
 
 async def listed_without_address(bench: Bench, user: str) -> list[dict[str, Any]]:
