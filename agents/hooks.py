@@ -25,7 +25,7 @@ from notify_streams.streaming.outgoing import Outgoing
 from notify_streams.streaming.settle import settled
 from schemas.codec import encode
 from schemas.decisions import DecisionV1, decode_decision
-from schemas.outcomes import OutcomeV1, decode_outcome
+from schemas.outcomes import InboxOutcomesV1, OutcomeV1, decode_outcome
 from schemas.receipts import ReceiptV1, decode_receipt
 
 BATCH = 1000
@@ -63,6 +63,8 @@ class Hooks:
                 continue
             if isinstance(said, DecisionV1):
                 told += [(event, change) for change in rules.of_decision(said)]
+            elif isinstance(said, InboxOutcomesV1):
+                told += [(event, change) for change in rules.of_inbox(said)]
             elif isinstance(said, ReceiptV1):
                 receipts.append((event, said))
             elif isinstance(said, OutcomeV1):
@@ -75,8 +77,8 @@ class Hooks:
         """Queue the webhooks."""
         for event, change in told:
             for delivery in rules.deliveries([change], hooks, self.clock()):
-                partition, key = event.message.partition, event.message.key
-                outgoing.add(topics.deliveries("webhook", "low"), partition, key, encode(delivery))
+                name, key = topics.deliveries("webhook", "low"), delivery.user_id.encode()
+                outgoing.add(name, event.message.partition, key, encode(delivery))
 
     async def _early(self, sent: dict[str, tuple[EventT[bytes], str]]) -> list[Told]:
         """What was said of these deliveries before anybody knew of them."""

@@ -98,7 +98,7 @@ class Inbox:
             DUPLICATES.labels(stage=ROLE).inc()
         writes.items.append(self._item(delivery, rendered, sequence))
         writes.headers[delivery.user_id] = InboxCounts(header.sequence, header.unread, header.unseen)
-        write = InboxWrite(delivery.notification_id, delivery.delivery_id, sequence)
+        write = InboxWrite(delivery.notification_id, delivery.delivery_id, sequence, delivery.user_id, delivery.source)
         writes.written.setdefault(partition, []).append(write)
 
     def _item(self, delivery: DeliveryV1, rendered: RenderedInbox, sequence: int) -> InboxItem:

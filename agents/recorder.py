@@ -54,7 +54,10 @@ class Recorder:
         """One outcome, or all inbox writes of a batch."""
         met = decode_outcome(_value(event))
         if isinstance(met, InboxOutcomesV1):
-            written = [InboxFact(**msgspec.structs.asdict(write), at=met.at) for write in met.written]
+            written = [
+                InboxFact(notification_id=w.notification_id, delivery_id=w.delivery_id, sequence=w.sequence, at=met.at)
+                for w in met.written
+            ]
             kept.facts += [checked(fact) for fact in written]
         else:
             kept.facts.append(checked(met))

@@ -44,11 +44,13 @@ class OutcomeV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
 
 
 class InboxWrite(msgspec.Struct, frozen=True, array_like=True):
-    """One inbox item that is in Cassandra: ids, and the sequence it got."""
+    """One inbox item that is in Cassandra: ids, the sequence it got, and whose it is and of what source."""
 
     notification_id: str
     delivery_id: str
     sequence: Sequence
+    user_id: str = ""
+    source: str = ""
 
 
 class InboxOutcomesV1(

@@ -14,7 +14,7 @@ from notify_streams.domain.ids import hook_id
 from schemas.content import Content
 from schemas.decisions import DecisionV1, Suppress
 from schemas.deliveries import DeliveryV1
-from schemas.outcomes import OutcomeV1
+from schemas.outcomes import InboxOutcomesV1, OutcomeV1
 from schemas.receipts import ReceiptV1
 from schemas.words import ENDS, Channel, Reason
 
@@ -76,6 +76,20 @@ def of_outcome(outcome: OutcomeV1) -> Iterable[Change]:
             type=outcome.type,
             tenant=outcome.tenant,
             reason=outcome.reason.value if outcome.reason is not None else "",
+        )
+
+
+def of_inbox(outcomes: InboxOutcomesV1) -> Iterable[Change]:
+    """Each item that is in its inbox now."""
+    for write in outcomes.written:
+        yield Change(
+            state="sent",
+            at=outcomes.at,
+            notification_id=write.notification_id,
+            user_id=write.user_id,
+            channel="inapp",
+            about=write.delivery_id,
+            source=write.source,
         )
 
 

@@ -208,7 +208,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
         msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),
     ),
     "inbox-outcomes.v1": (
-        InboxOutcomesV1(at=NOW, written=(InboxWrite(ID, DELIVERY, 17),)),
+        InboxOutcomesV1(at=NOW, written=(InboxWrite(ID, DELIVERY, 17, "ann", "/shop/orders"),)),
         InboxOutcomesV1(at=NOW, written=()),
         msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),
     ),

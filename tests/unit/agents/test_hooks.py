@@ -14,8 +14,8 @@ from notify_streams.stores.redis import Expendable
 from notify_streams.streaming.deadletters import DeadLetters
 from schemas.codec import encode
 from schemas.deliveries import decode_delivery
-from schemas.outcomes import InboxOutcomesV1
-from tests.builders import NOW
+from schemas.outcomes import InboxOutcomesV1, InboxWrite
+from tests.builders import A_NOTIFICATION, NOW
 from tests.fakes import Clock, Recording, an_app, arrived
 from tests.producers import SHOP, a_receipt, an_outcome_of
 
@@ -77,8 +77,19 @@ async def test_a_receipt_of_another_producers_delivery_is_told_to_nobody() -> No
     assert await made(role, ("outcomes", other), ("receipts", RECEIPT)) == []
 
 
+async def test_what_is_in_the_inbox_is_told_under_its_users_key() -> None:
+    written = tuple(InboxWrite(A_NOTIFICATION, A_NOTIFICATION, n, "ann", s) for n, s in enumerate(("/shop/x", "/bank")))
+    outgoing, role = Recording(), the_hooks()
+    batch = arrived(encode(InboxOutcomesV1(at=NOW, written=written)), None, topic="notify.outcomes", partition=3)
+    told, _ = await role.take([batch], (SHOP,))
+    role.publish(told, (SHOP,), outgoing)
+    [record] = outgoing.records
+    assert (record.partition, record.key) == (3, b"ann")
+    assert decode_delivery(record.value or b"").type == "notification.sent"
+
+
 async def test_records_that_say_nothing_of_a_state_are_passed_over() -> None:
-    inbox = encode(InboxOutcomesV1(at=NOW, written=()))
+    inbox = encode(InboxOutcomesV1(at=NOW, written=(InboxWrite(A_NOTIFICATION, A_NOTIFICATION, 1),)))
     assert await made(the_hooks(), ("outcomes", inbox), ("receipts", encode(a_receipt("queued")))) == []
 
 
