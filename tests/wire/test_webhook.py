@@ -5,6 +5,7 @@ import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -221,3 +222,14 @@ async def test_no_detail_and_no_log_repeats_the_address_the_secret_or_the_conten
             answers.append(await provider.send(a_webhook(f"{server.url}/pl4nted-path"), now=now_ms()))
     told = f"{answers} {caplog.text}"
     assert not [planted for planted in ("pl4nted", SECRET, SECRET[6:], "Bestätigt") if planted in told]
+
+
+@pytest.mark.parametrize("secret", [None, "", "whsec_", "no secret at all"])
+async def test_a_producers_webhook_without_a_secret_of_its_key_is_refused_and_not_signed_with_another(
+    secret: str | None,
+) -> None:
+    async with raw_http(an_answer(204)) as server, a_provider() as plain:
+        provider = replace(plain, hooks={"shop": secret}.get)
+        refused = await provider.send(a_webhook(server.url, hook="shop"), now=now_ms())
+        assert refused == Refused("its key is revoked or has no webhook any more")
+        assert server.connections == 0

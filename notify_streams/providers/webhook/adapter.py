@@ -77,8 +77,10 @@ class WebhookProvider:
     def _keys(self, hook: str) -> tuple[bytes, ...]:
         if not hook:
             return self.keys
-        secret = self.hooks(hook)
-        return (signing.key_of(secret),) if secret else ()
+        try:
+            return (signing.key_of(self.hooks(hook) or ""),)
+        except ValueError:  # what somebody has written into the keys file by hand is no secret
+            return ()
 
 
 def _ascii(address: str) -> str:
