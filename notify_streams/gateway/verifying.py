@@ -76,7 +76,7 @@ class Verifying:
         """200 for an endpoint that is verified, by this code or before."""
         user_id, caller = self.auth.about(request, "service")
         channel, endpoint_id = named(request)
-        body = await bodies.read(request, Verify) if request.can_read_body else Verify()
+        body = await bodies.read(request, Verify, known=("code",)) if request.can_read_body else Verify()
         profile = await self.profiles.read(user_id)
         endpoint = endpoints.find(profile, channel, endpoint_id)
         if endpoint is None or endpoint.content is None:

@@ -168,7 +168,7 @@ async def test_a_channel_that_the_catalogue_sends_no_codes_by_is_a_422(bench: Be
 
 
 async def test_a_body_that_is_none_is_refused(bench: Bench) -> None:
-    for body, status in ((b"{", 400), (b"[]", 422), (b'{"code":7}', 422)):
+    for body, status in ((b"{", 400), (b"[]", 422), (b'{"code":7}', 422), (b'{"cod":"1"}', 422)):
         options: Any = {"data": body, "headers": {**bench.user("ann"), "Content-Type": "application/json"}}
         assert (await bench.json("POST", f"{HOME}/verify", **options))[0] == status
 
