@@ -101,7 +101,7 @@ class Standing:
 
     def _wake(self, *, everybody: bool = False) -> None:
         """As many as may be called: all the others would only look and wait again."""
-        if not self._queue:
+        if not self._queue or (self.breaker.state == "open" and not everybody):
             return
         limit = self.breaker.at_most
         count = len(self._queue) if everybody or not limit else max(0, limit - self.breaker.under_way)

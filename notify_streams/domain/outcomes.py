@@ -72,6 +72,11 @@ def next_attempt(outcome: OutcomeV1, delivery: DeliveryV1, *, counts: bool = Tru
     return postponed(again, outcome.next_at)
 
 
+def is_in_doubt(outcome: OutcomeV1) -> bool:
+    """Whether it is to be tried again though the provider may have taken it: a receipt can still tell."""
+    return outcome.reason is Reason.UNKNOWN_OUTCOME and outcome.next_at is not None
+
+
 def postponed(delivery: DeliveryV1, due_at: int) -> PutTimerV1:
     """A timer that brings the delivery back as it is: no attempt is counted."""
     again = msgspec.structs.replace(delivery, due_at=due_at)

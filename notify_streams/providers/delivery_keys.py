@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
+from notify_streams.domain.outcomes import is_in_doubt
 from notify_streams.ports import Claim
 from notify_streams.stores.redis import Expendable
 from schemas.codec import encode
@@ -123,7 +124,7 @@ class RedisDeliveryKeys:
         return settled == 1
 
     def _value(self, outcome: OutcomeV1) -> bytes:
-        state = {"sent": "final", "unknown": "unknown"}.get(outcome.state, "ended")
+        state = "final" if outcome.state == "sent" else "unknown" if is_in_doubt(outcome) else "ended"
         return f"{state}|{self.owner}|{outcome.attempt}|{outcome.at}|".encode() + encode(outcome)
 
     async def _run(self, script: Any, deliveries: Sequence[DeliveryV1], args: list[Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from notify_streams.domain.outcomes import is_in_doubt
 from notify_streams.ports import Claim
 from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeV1
@@ -43,7 +44,7 @@ class MemoryDeliveryKeys:
         """See ports.DeliveryKeys."""
         attempt, _, provider = self._calling.pop(delivery_id, (0, 0, ""))
         known = self._ended.get(delivery_id)
-        if not attempt and known is not None and known.state == "unknown":
+        if not attempt and known is not None and is_in_doubt(known):
             attempt, provider = known.attempt, known.provider
         if not attempt:
             return False

@@ -18,6 +18,7 @@ from notify_streams.settings import Redis
 from notify_streams.stores.redis import Expendable
 from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeState
+from schemas.words import Reason
 from tests.builders import NOW, a_delivery, an_outcome
 
 Another = Callable[[], RedisDeliveryKeys]
@@ -175,10 +176,12 @@ async def test_a_receipt_settles_a_call_of_which_nobody_knows(keys: DeliveryKeys
     assert await claim(keys, again(delivery, 2)) == Claim("done", sent)
 
 
-async def test_a_receipt_settles_an_end_that_is_unknown(keys: DeliveryKeys) -> None:
-    delivery = one(2)
+@pytest.mark.parametrize("state", ["unknown", "retrying"])
+async def test_a_receipt_settles_an_end_that_is_in_doubt(keys: DeliveryKeys, state: OutcomeState) -> None:
+    """Also where the provider takes an idempotency key, and it would be resent soon."""
+    delivery, doubt = one(2), Reason.UNKNOWN_OUTCOME
     await keys.calling([delivery], NOW, ["ses"])
-    await keys.ended([an_outcome(delivery, state="unknown", provider="ses", next_at=NOW + 9)])
+    await keys.ended([an_outcome(delivery, state=state, reason=doubt, provider="ses", next_at=NOW + 9)])
     assert await keys.settle(delivery.delivery_id, NOW + 3)
     said = Claim("settled", since=NOW + 3, provider="ses", attempt=2)
     assert await claim(keys, again(delivery, 3)) == said

@@ -6,17 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
+from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
 from notify_streams.domain.retry import (
+    MOST_PAUSE_MS,
     Exhausted,
     Expire,
     Fail,
+    FailOver,
     Finish,
     NextStep,
     RetryAt,
     RetryPolicy,
     SettleAt,
     next_step,
+    pause_ms,
+    rests_until,
 )
 from schemas.words import Reason
 from tests.builders import DAY, MINUTE, NOW, POLICY
@@ -125,6 +129,79 @@ def test_an_unknown_outcome_rests_until_the_lock_ends_or_just_before_it_expires(
 def test_with_an_idempotency_key_an_unknown_outcome_is_retried_like_any_other() -> None:
     """IDM-03"""
     assert after(Unknown("cut off"), repeatable=True) == RetryAt(NOW + 1_000)
+
+
+@pytest.mark.parametrize(
+    ("about", "reason"),
+    [("message", Reason.REFUSED), ("mailbox_full", Reason.MAILBOX_FULL), ("sender", Reason.SENDER_BLOCKED)],
+)
+def test_a_refusal_is_final_for_what_it_is_about(about: Any, reason: Reason) -> None:
+    """EML-07"""
+    assert after(Refused("5xx", about)) == Fail(reason)
+
+
+@pytest.mark.parametrize("attempt", [1, 6, 999])
+def test_refused_credentials_have_no_limit_but_the_deadline(attempt: int) -> None:
+    """RTY-04"""
+    assert isinstance(after(Misconfigured("401"), attempt), RetryAt)
+    assert after(Misconfigured("401"), attempt, expires_at=NOW + 500) == Expire()
+
+
+@pytest.mark.parametrize("answer", [Misconfigured("403"), TryLater("503", about="provider")])
+def test_what_a_provider_cannot_take_another_one_may_whatever_the_number_of_attempts(answer: Answer) -> None:
+    assert after(answer, 99, another_left=True) == FailOver()
+
+
+@pytest.mark.parametrize("answer", [TryLater("451"), Unknown("cut"), Sent(), Refused("554"), EndpointGone("550")])
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_nothing_else_is_given_to_another_provider(answer: Answer, repeatable: bool) -> None:
+    """IDM-03: an unknown outcome never."""
+    step = after(answer, another_left=True, repeatable=repeatable)
+    assert step == after(answer, repeatable=repeatable) != FailOver()
+
+
+@given(st.integers(1, 50), st.integers(0, 50))
+def test_attempts_that_do_not_count_put_the_limit_off(attempt: int, uncounted: int) -> None:
+    exhausted = isinstance(after(TryLater(DETAIL), attempt, uncounted=uncounted), Exhausted)
+    assert exhausted == (attempt - uncounted >= POLICY.attempts)
+
+
+@given(st.integers(1, 5), st.floats(0, 1, exclude_max=True), st.integers(-MINUTE, DAY))
+def test_while_a_provider_takes_no_calls_nothing_is_due_and_nothing_expires_for_that(
+    attempt: int, jitter: float, closed_for: int
+) -> None:
+    left = 10 * MINUTE
+    step = after(TryLater(DETAIL), attempt, jitter=jitter, expires_at=NOW + left, not_before=NOW + closed_for)
+    assert min(closed_for, left - 1) <= delay(step) < left
+
+
+@pytest.mark.parametrize(
+    ("answer", "pause"),
+    [
+        (TryLater("429", 120, "provider"), 120_000),
+        (TryLater("429", 0.0001, "provider"), 1),
+        (TryLater("429", INF, "provider"), MOST_PAUSE_MS),
+        (TryLater("429", NAN, "provider"), 0),
+        (TryLater("429", -5, "provider"), 0),
+        (TryLater("429", None, "provider"), 0),
+        (TryLater("429", 120), 0),
+        (Sent(), 0),
+    ],
+)
+def test_a_provider_is_left_alone_for_as_long_as_it_asks_and_an_hour_at_most(answer: Answer, pause: int) -> None:
+    """TOK-11"""
+    assert pause_ms(answer) == pause
+
+
+@given(st.integers(0, DAY), st.integers(-1, DAY), st.floats(0, 1, exclude_max=True), st.integers(-1, DAY))
+def test_what_could_not_be_tried_comes_back_later_the_longer_it_waits_and_never_after_its_end(
+    age: int, left: int, jitter: float, closed_for: int
+) -> None:
+    """RTY-12: some rounds an hour, not thousands."""
+    due = rests_until(NOW - age, NOW + left, NOW, jitter, not_before=NOW + closed_for)
+    assert NOW <= due <= max(NOW, NOW + left)
+    rest = max(2_000, min(age // 4, 5 * MINUTE), closed_for)
+    assert due - NOW >= min(rest, left)
 
 
 ANSWERS = st.one_of(
