@@ -106,17 +106,26 @@ class Held(msgspec.Struct, frozen=True, array_like=True):
     address: str | None = None
 
 
+class Lifted(msgspec.Struct, frozen=True, array_like=True):
+    """It was sent to again from `at` (ms) on, whatever was held against it; or only for this reason."""
+
+    at: Millis
+    reason: Suppression | None = None
+
+
 class AddressState(msgspec.Struct, frozen=True, array_like=True):
     """Value of the `addresses` table (msgpack), keyed by the address key.
 
     `owners` are in the order of their claims, the last one last; `held` has each reason once. `applied` is the
-    (generation, offset) of the last change that it holds.
+    (generation, offset) of the last change that it holds. `lifted` are the last lifts: what a provider says of earlier
+    comes late, or again.
     """
 
     channel: Channel
     owners: tuple[Owner, ...] = ()
     held: tuple[Held, ...] = ()
     applied: tuple[int, int] = (0, -1)
+    lifted: tuple[Lifted, ...] = ()
 
 
 decode_change = msgspec.json.Decoder(AddressChange).decode

@@ -78,10 +78,14 @@ class MarkAddressV1(_Command, frozen=True, tag="mark-address.v1"):
 
 
 class DropAddressV1(_Command, frozen=True, tag="drop-address.v1"):
-    """All endpoints of the user whose address has this key are gone: dead, or somebody else's now."""
+    """All endpoints of the user whose address has this key are gone: dead, or somebody else's now.
+
+    `at` is when the last one that is meant was asked for (ms): met again, it leaves alone what came since. 0 is all.
+    """
 
     channel: Channel
     address_key: str
+    at: Millis = 0
 
 
 class CancelV1(_Command, frozen=True, tag="cancel.v1"):

@@ -7,7 +7,7 @@ import msgspec
 from notify_streams.domain.addresses import address_key
 from schemas.commands import DropAddressV1, MarkAddressV1, PutEndpointV1, RemoveEndpointV1, VerifyEndpointV1
 from schemas.profiles import Endpoint, ProfileV1, Removed
-from schemas.words import Channel
+from schemas.words import MAX_MS, Channel
 
 BY_USER = "user"
 MOST = 32
@@ -19,13 +19,17 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
     """In the old one's place, else last; of a device token that is there under another name, in its stead.
 
     A user's own repeat keeps `verified`, and an app that has a token needs no code to show that it is its own. One
-    that was asked for before what is there, or was removed since, changes nothing. Whether the address is suppressed
-    the command says, which the registry gives.
+    that was asked for before what is there, or was removed since, changes nothing but who had its token before.
+    Whether the address is suppressed the command says, which the registry gives.
     """
     old = find(profile, command.channel, command.endpoint_id)
-    if command.at and command.at <= last_asked(profile, command.channel, command.endpoint_id):
-        return profile
     key = address_key(command.channel, command.content.address)
+    is_past = command.at != 0 and command.at <= last_asked(profile, command.channel, command.endpoint_id)
+    if command.channel == "push":
+        before = command.at if is_past else MAX_MS + 1
+        profile = _without(profile, lambda e: e is not old and e.at < before and has(e, "push", key))
+    if is_past:
+        return profile
     same = old is not None and has(old, command.channel, key)
     new = Endpoint(
         channel=command.channel,
@@ -39,8 +43,6 @@ def put(profile: ProfileV1, command: PutEndpointV1) -> ProfileV1:
         at=command.at,
         content=command.content,
     )
-    if command.channel == "push":
-        profile = _without(profile, lambda e: e is not old and has(e, "push", key))
     if old is None:
         return _replace(profile, endpoints=(*profile.endpoints, new))
     return _replace(profile, endpoints=tuple(new if e is old else e for e in profile.endpoints))
@@ -70,8 +72,9 @@ def marked(profile: ProfileV1, command: MarkAddressV1) -> ProfileV1:
 
 
 def dropped(profile: ProfileV1, command: DropAddressV1) -> ProfileV1:
-    """Without all that have the address."""
-    return _without(profile, lambda e: has(e, command.channel, command.address_key))
+    """Without all that have the address, and were asked for as early as that."""
+    meant = command.at or MAX_MS
+    return _without(profile, lambda e: e.at <= meant and has(e, command.channel, command.address_key))
 
 
 def noticed(profile: ProfileV1) -> ProfileV1:

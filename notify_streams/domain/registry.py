@@ -18,6 +18,7 @@ from schemas.addresses import (
     AddressState,
     ClaimAddressV1,
     Held,
+    Lifted,
     LiftSuppressionV1,
     Owner,
     ReleaseAddressV1,
@@ -29,6 +30,7 @@ from schemas.commands import DropAddressV1, MarkAddressV1, PutEndpointV1, Remove
 from schemas.words import MAX_MS
 
 MOST_OWNERS = 100
+_REMEMBERED_MS = 30 * 86_400_000  # providers repeat their words for days
 BY_REGISTRY = "registry"
 Place = tuple[int, int]
 Given = tuple[str, UserCommand]  # user id, and what that user's profile is told
@@ -71,7 +73,8 @@ def take(state: AddressState | None, change: AddressChange, *, key: str, place: 
     before = state or AddressState(change.channel)
     if place <= before.applied:
         return Step(state)
-    met = _Met(before.owners, _in_force(before.held, now), key, f"{key}/{place[0]}/{place[1]}", now)
+    lifted = tuple(lift for lift in before.lifted if lift.at > now - _REMEMBERED_MS)
+    met = _Met(before.owners, _in_force(before.held, now), key, f"{key}/{place[0]}/{place[1]}", now, lifted)
     match change:
         case ClaimAddressV1():
             owners, held, commands = _claim(change, met)
@@ -85,11 +88,12 @@ def take(state: AddressState | None, change: AddressChange, *, key: str, place: 
         case LiftSuppressionV1():
             left = tuple(h for h in met.held if change.only is not None and h.reason != change.only)
             owners, held, commands = met.owners, left, _marks(change, met, left)
+            lifted = _lifted(change, lifted)
         case ShowAddressV1():
             return Step(state)
         case _:
             assert_never(change)
-    kept = AddressState(before.channel, owners, held, place) if owners or held else None
+    kept = AddressState(before.channel, owners, held, place, lifted) if owners or held or lifted else None
     return Step(kept, commands)
 
 
@@ -136,6 +140,7 @@ class _Met(msgspec.Struct, frozen=True):
     key: str
     command_id: str
     now: int
+    lifted: tuple[Lifted, ...]
 
 
 def _claim(claim: ClaimAddressV1, met: _Met) -> _After:
@@ -169,13 +174,25 @@ def _gone(change: AddressGoneV1, met: _Met) -> _After:
 
 
 def _hold(change: AddressChange, met: _Met, new: Held) -> _After:
-    held = _with(met.held, new, met.now)
+    """What is asked for counts now; what a provider says of a time before it was lifted comes late, or again."""
+    is_asked = isinstance(change, SuppressAddressV1) and change.command_id != ""
+    late = any(new.at <= lift.at and lift.reason in (None, new.reason) for lift in met.lifted)
+    held = met.held if late and not is_asked else _with(met.held, new, met.now)
     return met.owners, held, _marks(change, met, held)
 
 
+def _lifted(change: LiftSuppressionV1, known: tuple[Lifted, ...]) -> tuple[Lifted, ...]:
+    """Each reason once, at its last lift."""
+    others = tuple(lift for lift in known if lift.reason != change.only)
+    last = max((lift.at for lift in known if lift.reason == change.only), default=0)
+    return (*others, Lifted(max(change.at, last), change.only))
+
+
 def _drops(change: AddressChange, met: _Met, users: Iterable[str]) -> tuple[Given, ...]:
-    drop = DropAddressV1(command_id=met.command_id, by=BY_REGISTRY, channel=change.channel, address_key=met.key)
-    return tuple((user, drop) for user in users)
+    """Each told of its own claim: the drop may be met again after the user has claimed the address once more."""
+    last = {user: max(o.at for o in met.owners if o.user_id == user) for user in users}
+    plain = DropAddressV1(command_id=met.command_id, by=BY_REGISTRY, channel=change.channel, address_key=met.key)
+    return tuple((user, msgspec.structs.replace(plain, at=at)) for user, at in last.items())
 
 
 def _with(held: tuple[Held, ...], new: Held, now: int) -> tuple[Held, ...]:

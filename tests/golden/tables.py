@@ -18,7 +18,7 @@ from schemas import (
     timers,
     user_state,
 )
-from schemas.addresses import AddressState, Held, Owner
+from schemas.addresses import AddressState, Held, Lifted, Owner
 from schemas.inbox import InboxEntry, InboxHeader
 from schemas.stops import Gate, GateStop
 from schemas.timers import Entry, Place
@@ -63,6 +63,7 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
             (Owner("änn", "home", NOW),),
             (Held("mailbox_full", LATER, NOW, "ses", "Ann@Example.com"),),
             (1, 17),
+            (Lifted(NOW, "opt_out"),),
         ),
         AddressState("push"),
         msgspec.msgpack.Decoder(AddressState),

@@ -325,7 +325,7 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
         msgspec.json.Decoder(commands.UserCommand),
     ),
     "drop-address.v1": (
-        DropAddressV1(command_id="c-1", if_match=7, by="registry", channel="push", address_key="0a" * 16),
+        DropAddressV1(command_id="c-1", if_match=7, by="registry", channel="push", address_key="0a" * 16, at=NOW),
         DropAddressV1(command_id="c-1", channel="push", address_key="0a" * 16),
         msgspec.json.Decoder(commands.UserCommand),
     ),

@@ -152,3 +152,21 @@ def test_what_was_asked_for_before_a_token_went_elsewhere_does_not_come_in_its_p
     dropped = after(put("phone", at=NOW + 2), DropAddressV1(command_id="c", channel="push", address_key=KEY))
     assert rows(after(put("phone", OTHER, at=NOW + 1), profile=dropped)) == {}
     assert rows(after(put("phone", at=NOW + 3), profile=dropped)) == {"phone": TOKEN}
+
+
+def test_a_drop_that_comes_again_leaves_alone_what_was_claimed_since() -> None:
+    """Its worker was killed: claim, drop and claim come a second time, and the last one stays."""
+    first, drop = put(at=NOW), DropAddressV1(command_id="c", channel="push", address_key=KEY, at=NOW)
+    second = put(at=NOW + 2)
+    once = after(first, drop, second)
+    assert after(first, drop, second, profile=once) is once
+    assert rows(once) == {"phone": TOKEN}
+    assert rows(after(first, drop, first, drop)) == {}
+
+
+def test_a_claim_that_comes_late_still_takes_its_token_from_the_name_before() -> None:
+    """`phone` had `tablet`'s token, and has another one since; the addresses came in another order."""
+    late = after(put("phone", OTHER, at=NOW + 3), put("tablet", at=NOW + 1), put("phone", at=NOW + 2))
+    assert rows(late) == {"phone": OTHER}
+    newer = after(put("phone", OTHER, at=NOW + 3), put("tablet", at=NOW + 4), put("phone", at=NOW + 2))
+    assert rows(newer) == {"phone": OTHER, "tablet": TOKEN}

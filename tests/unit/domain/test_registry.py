@@ -12,6 +12,7 @@ from schemas.addresses import (
     AddressState,
     ClaimAddressV1,
     Held,
+    Lifted,
     LiftSuppressionV1,
     ReleaseAddressV1,
     ShowAddressV1,
@@ -48,8 +49,12 @@ def a_suppression(reason: Suppression = "bounce", until: int | None = None, **ch
     return SuppressAddressV1(**{"channel": "email", "at": NOW, "by": "receipts", **changes}, reason=reason, until=until)
 
 
-def a_lift(only: Suppression | None = None) -> LiftSuppressionV1:
-    return LiftSuppressionV1(channel="email", at=NOW, by="/keys/ops", only=only)
+def a_lift(only: Suppression | None = None, at: int = NOW) -> LiftSuppressionV1:
+    return LiftSuppressionV1(channel="email", at=at, by="/keys/ops", only=only)
+
+
+def gone(at: int) -> AddressGoneV1:
+    return AddressGoneV1(channel="email", at=at, by="provider/smtp")
 
 
 class Address_:
@@ -192,7 +197,36 @@ def test_each_reason_is_lifted_by_itself() -> None:
     assert mailbox.held == ("opt_out", None)
     assert mailbox.take(a_lift("opt_out")).held == ("bounce", None)
     assert mailbox.take(a_lift("complaint")).held == ("bounce", None)
-    assert mailbox.take(a_lift()).state is None
+    assert mailbox.take(a_lift()).held is None
+
+
+def test_what_a_provider_says_again_of_before_a_lift_holds_nothing_and_what_is_newer_does() -> None:
+    """A bounce that was mended by hand, posted once more; and one that comes after."""
+    mailbox = Address_().take(a_claim("ann"), a_suppression("bounce", at=NOW), a_lift(at=NOW + 5))
+    for late in (a_suppression("bounce", at=NOW), a_suppression("complaint", at=NOW + 5), gone(at=NOW + 1)):
+        assert (mailbox.take(late).held, mailbox.marks) == (None, {})
+    assert mailbox.take(a_suppression("bounce", at=NOW + 6)).held == ("bounce", None)
+
+
+def test_what_somebody_asks_for_counts_now_whatever_the_clocks_say() -> None:
+    asked = a_suppression("manual", at=NOW, command_id="c")
+    assert Address_().take(a_lift(at=NOW + 5), asked).held == ("manual", None)
+
+
+def test_a_lift_for_one_reason_makes_only_that_one_late() -> None:
+    number = Address_().take(a_lift("opt_out", at=NOW + 5), a_suppression("opt_out", at=NOW))
+    assert number.held is None
+    assert number.take(a_suppression("bounce", at=NOW)).held == ("bounce", None)
+
+
+def test_a_lift_is_remembered_for_a_month_without_anybody_who_has_the_address() -> None:
+    mailbox = Address_().take(a_lift("opt_out"), a_lift(at=NOW + 1), a_lift("opt_out", at=NOW - 1))
+    assert mailbox.state is not None
+    assert mailbox.state.lifted == (Lifted(NOW + 1), Lifted(NOW, "opt_out"))
+    mailbox.now = NOW + 30 * DAY
+    assert mailbox.take(a_release()).state == AddressState("email", applied=(1, 3), lifted=(Lifted(NOW + 1),))
+    mailbox.now += 1
+    assert mailbox.take(a_release()).state is None
 
 
 def test_the_strongest_reason_is_the_one_that_is_told() -> None:

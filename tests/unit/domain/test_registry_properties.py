@@ -125,7 +125,7 @@ def write(system: System, key: str, change: AddressChange) -> None:
     system.work(key, 1)
 
 
-@settings(max_examples=600)
+@settings(max_examples=2000)
 @given(st.sampled_from(("push", "email")), acts, schedule)
 def test_kills_and_another_order_of_the_addresses_change_nothing(
     channel: Channel, done: list[tuple[str, str, str, int]], batches: list[tuple[int, int, str]]
