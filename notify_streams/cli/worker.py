@@ -19,13 +19,12 @@ from notify_streams.settings import load
 )
 def worker(role: str, instance: int) -> None:
     """Run the agents of one ROLE until SIGTERM. As many processes as partitions allow, each its own --instance."""
-    from notify_streams.bootstrap import ROLES, WITH_CATALOGUE, catalogue
+    from notify_streams.bootstrap import ROLES, check
     from notify_streams.streaming.worker import run
 
     if role not in ROLES:
         raise click.UsageError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
     logs.configure()
     settings = load()
-    if role in WITH_CATALOGUE:
-        catalogue(settings)  # a wrong one is refused at once, not when the engines answer
+    check(role, settings)  # what is wrong is refused at once, not when the engines answer
     sys.exit(run(settings, role, instance, ROLES[role]))

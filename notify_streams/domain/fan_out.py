@@ -13,7 +13,7 @@ from schemas.content import Content
 from schemas.decisions import DecisionV1, Deliver, ProfileSlice, StateSlice, Verdict
 from schemas.deliveries import DeliveryV1
 from schemas.notifications import NotificationV1
-from schemas.profiles import Endpoint, ProfileV1
+from schemas.profiles import ProfileV1
 from schemas.timers import PutTimerV1
 from schemas.words import Channel
 
@@ -47,9 +47,8 @@ def deliveries(
     content, asked = notification.content or Content(), notification.endpoint_id
     alone = asked in verdict.endpoint_ids
     for endpoint_id in (asked,) if alone and asked is not None else verdict.endpoint_ids:
-        endpoint = _endpoint(profile, verdict.channel, endpoint_id)
-        address = None if endpoint is None or endpoint.content is None else endpoint.content.address
-        yield DeliveryV1(
+        platform, address = _reached(profile, verdict.channel, endpoint_id)
+        made = DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
             notification_id=notification.notification_id,
             user_id=notification.user_id,
@@ -60,7 +59,6 @@ def deliveries(
             expires_at=notification.expires_at,
             decided_at=now,
             lane=notification.lane,
-            attempt=notification.attempt if alone else 1,
             revision=revision,
             profile_version=profile.version,
             hold_from=verdict.hold_from,
@@ -80,13 +78,12 @@ def deliveries(
             broadcast_id=notification.broadcast_id,
             replay=notification.replay,
             members=notification.members,
-            platform=None if endpoint is None else endpoint.platform,
-            by=notification.by if alone else "",
-            uncounted=notification.uncounted if alone else 0,
+            platform=platform,
             fallback=fallback,
             traceparent=notification.traceparent,
             content=content if address is None else msgspec.structs.replace(content, address=address),
         )
+        yield _again(made, notification) if alone else made
 
 
 def timers(
@@ -139,10 +136,16 @@ def record(
     )
 
 
-def _endpoint(profile: ProfileV1, channel: Channel, endpoint_id: str) -> Endpoint | None:
-    if channel == "inapp":
-        return None
-    for endpoint in profile.endpoints:
+def _again(delivery: DeliveryV1, notification: NotificationV1) -> DeliveryV1:
+    """With what its sender knew of it when it gave it back."""
+    return msgspec.structs.replace(
+        delivery, attempt=notification.attempt, by=notification.by, uncounted=notification.uncounted
+    )
+
+
+def _reached(profile: ProfileV1, channel: Channel, endpoint_id: str) -> tuple[str | None, str | None]:
+    """Its platform and address, as far as there are any."""
+    for endpoint in profile.endpoints if channel != "inapp" else ():
         if endpoint.channel == channel and endpoint.endpoint_id == endpoint_id:
-            return endpoint
-    return None
+            return endpoint.platform, None if endpoint.content is None else endpoint.content.address
+    return None, None
