@@ -158,11 +158,11 @@ async def test_throttled_tokens_wait_alone_and_a_503_pauses_the_provider(simulat
 async def test_apple_hangs_and_google_s_messages_go_out(simulator: Simulated, pushing: Any) -> None:
     simulator.kit.told |= {f"{n:064x}": [Tell("hang")] for n in range(10)}
     sender = pushing(concurrency=2, terms=msgspec.structs.replace(TERMS, slot_s=0.3))
-    results, began = Results(), asyncio.get_running_loop().time()
+    results = Results()
     batch = [a_push(f"{n:064x}", "ios") for n in range(10)] + [a_push(f"{n:064x}", "android") for n in range(100, 140)]
     jobs = [Job(arrived(b"", b"ann"), delivery) for delivery in batch]
     whole = asyncio.ensure_future(sender.work(jobs, results.add, hold=True))
     await until(lambda: states(results).count("sent") == 40)
-    assert asyncio.get_running_loop().time() - began < 1.5
+    assert not whole.done()  # it still waits for Apple
     await whole
     assert states(results).count("retrying") == 10

@@ -164,18 +164,16 @@ async def test_a_provider_that_hangs_takes_nothing_from_the_others() -> None:
 
     hangs, well = Of("apns", "ios", 30.0), Of("fcm", "android", 0.001)
     sender = a_sender([well, hangs], concurrency=2, terms=msgspec.structs.replace(SOON, slot_s=0.5))
-    results, loop = Results(), asyncio.get_running_loop()
-    began = loop.time()
+    results = Results()
     batch = [mail(f"u{n}", platform="ios" if n % 2 else "android") for n in range(100)]
     jobs = [Job(arrived(b"", d.user_id.encode()), d) for d in batch]
     task = asyncio.ensure_future(sender.work(jobs, results.add, hold=True))
     await until(lambda: len(results.ends) == 98)
-    took = loop.time() - began
+    assert not task.done()  # it still waits for the one that hangs
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert (len(well.mails), len(hangs.mails)) == (50, 2)
     assert sorted(states(results)) == ["retrying"] * 48 + ["sent"] * 50
-    assert took < 2
 
 
 async def test_a_provider_whose_slots_are_stuck_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,9 +71,9 @@ async def test_a_wait_ends_when_it_is_interrupted_and_not_only_at_its_end() -> N
     loop.call_later(0.02, stop.set)
     endless: asyncio.Future[bool] = loop.create_future()
     assert await waits.wait(endless, 60) is None
-    assert loop.time() - began < 0.5
+    assert loop.time() - began < 5
     await waits.pause(60)
-    assert loop.time() - began < 0.6
+    assert loop.time() - began < 5
 
 
 async def test_slots_are_given_in_order_and_none_is_lost_to_somebody_who_left() -> None:

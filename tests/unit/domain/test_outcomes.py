@@ -4,9 +4,18 @@ from typing import Any
 
 import pytest
 
-from notify_streams.domain.answers import Answer, EndpointGone, Refused, Sent, TryLater, Unknown
-from notify_streams.domain.outcomes import held, next_attempt, not_tried, of_answer, postponed, timer_id
-from notify_streams.domain.retry import Exhausted, Expire, Fail, Finish, NextStep, RetryAt, SettleAt
+from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
+from notify_streams.domain.outcomes import (
+    held,
+    is_in_doubt,
+    next_attempt,
+    not_tried,
+    of_answer,
+    postponed,
+    settled,
+    timer_id,
+)
+from notify_streams.domain.retry import Exhausted, Expire, Fail, FailOver, Finish, NextStep, RetryAt, SettleAt
 from schemas.codec import encode
 from schemas.deliveries import decode_delivery
 from schemas.outcomes import OutcomeState
@@ -25,6 +34,10 @@ LATER = NOW + 9_000
         (TryLater("421"), Exhausted(), "failed", Reason.ATTEMPTS_EXHAUSTED, None),
         (TryLater("421"), Expire(), "expired", Reason.EXPIRED, None),
         (TryLater("421"), RetryAt(LATER), "retrying", Reason.PROVIDER_UNAVAILABLE, LATER),
+        (TryLater("503"), FailOver(), "retrying", Reason.FAILED_OVER, NOW),
+        (Misconfigured("401"), RetryAt(LATER), "retrying", Reason.MISCONFIGURED, LATER),
+        (Unknown("cut"), RetryAt(LATER), "retrying", Reason.UNKNOWN_OUTCOME, LATER),
+        (Refused("552", "mailbox_full"), Fail(Reason.MAILBOX_FULL), "failed", Reason.MAILBOX_FULL, None),
         (Unknown("cut"), SettleAt(LATER), "unknown", Reason.UNKNOWN_OUTCOME, LATER),
         (Unknown("cut"), Fail(Reason.UNKNOWN_OUTCOME), "failed", Reason.UNKNOWN_OUTCOME, None),
     ],
@@ -103,3 +116,36 @@ def test_a_postponed_delivery_comes_back_without_a_counted_attempt() -> None:
     timer = postponed(a_delivery(attempt=4), LATER)
     back: Any = decode_delivery(bytes(timer.payload))
     assert (timer.revision, back.attempt, back.due_at) == (4, 4, LATER)
+
+
+def test_segments_of_a_text_are_said() -> None:
+    """TPL-15: as they were sent."""
+    assert of_answer(a_delivery(channel="sms"), Sent("SM1", segments=3), Finish(), "twilio", NOW).segments == 3
+
+
+def test_what_a_receipt_has_settled_was_sent_by_whom_and_when_it_says() -> None:
+    outcome = settled(a_delivery(attempt=2), "ses", "m-1", 1, NOW)
+    assert (outcome.state, outcome.reason, outcome.provider) == ("sent", Reason.SETTLED, "ses")
+    assert (outcome.provider_message_id, outcome.attempt, outcome.at) == ("m-1", 1, NOW)
+
+
+@pytest.mark.parametrize(
+    ("answer", "step", "counts", "avoid", "by", "uncounted", "in_doubt"),
+    [
+        (TryLater("421"), RetryAt(LATER), True, (), "", 1, False),
+        (TryLater("421"), RetryAt(LATER), False, (), "", 2, False),
+        (TryLater("503"), FailOver(), True, ("apns", "ses"), "", 2, False),
+        (Misconfigured("401"), RetryAt(LATER), True, (), "", 2, False),
+        (Unknown("cut"), RetryAt(LATER), True, (), "ses", 1, True),
+        (Unknown("cut"), SettleAt(LATER), True, (), "ses", 1, True),
+    ],
+)
+def test_the_next_attempt_knows_whom_to_avoid_who_may_have_it_and_what_does_not_count(
+    answer: Answer, step: NextStep, counts: bool, avoid: tuple[str, ...], by: str, uncounted: int, in_doubt: bool
+) -> None:
+    delivery = a_delivery(avoid=("apns",), uncounted=1)
+    outcome = of_answer(delivery, answer, step, "ses", NOW)
+    timer = next_attempt(outcome, delivery, counts=counts)
+    assert timer is not None
+    back = decode_delivery(bytes(timer.payload))
+    assert (back.avoid, back.by, back.uncounted, is_in_doubt(outcome)) == (avoid, by, uncounted, in_doubt)
