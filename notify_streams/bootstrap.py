@@ -19,8 +19,8 @@ from agents import schedule as schedule_agent
 from agents import senders as sender_agent
 from agents.sending.building import Shared, a_lane
 from agents.sending.composing import Composer
-from agents.sending.course import Terms
 from agents.sending.publishing import Publishing
+from agents.sending.saying import Terms
 from agents.sending.standing import Standing
 from agents.sending.waits import Waits
 from notify_streams import chains

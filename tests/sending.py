@@ -8,8 +8,8 @@ import msgspec
 
 from agents.sending.building import Shared, a_lane
 from agents.sending.composing import Composer
-from agents.sending.course import Terms
 from agents.sending.jobs import AddressWord, End, Job
+from agents.sending.saying import Terms
 from agents.sending.sender import Sender
 from agents.sending.standing import Standing
 from agents.sending.waits import Waits

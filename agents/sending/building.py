@@ -6,11 +6,12 @@ import msgspec
 
 from agents.clock import Clock, wall_clock
 from agents.sending.composing import Compose
-from agents.sending.course import Course, Terms
+from agents.sending.course import Course
 from agents.sending.keyring import Keyring
 from agents.sending.lines import Line, Lines
 from agents.sending.order import Order
 from agents.sending.permits import Permits
+from agents.sending.saying import Saying, Terms
 from agents.sending.sender import Sender
 from agents.sending.slots import Slots
 from agents.sending.standing import Standing
@@ -44,6 +45,7 @@ def a_lane(shared: Shared, providers: Sequence[Provider], lane: Lane) -> Sender:
     lines = Lines([_line(shared, provider, lane) for provider in providers], lane)
     keyring = Keyring(shared.keys, shared.own_memory, shared.waits)
     order = Order(shared.waits)
+    saying = Saying(shared.terms, lane, lines, shared.waits, jitter=shared.jitter, clock=shared.clock)
     course = Course(
         shared.terms,
         lane,
@@ -51,12 +53,13 @@ def a_lane(shared: Shared, providers: Sequence[Provider], lane: Lane) -> Sender:
         keyring,
         order,
         shared.waits,
+        saying,
         compose=shared.compose,
         gate=shared.gate,
         jitter=shared.jitter,
         clock=shared.clock,
     )
-    return Sender(course, keyring, order, shared.terms)
+    return Sender(course, saying, keyring, order, shared.terms)
 
 
 def _line(shared: Shared, provider: Provider, lane: Lane) -> Line:

@@ -6,45 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-import msgspec
-
 from agents.clock import Clock
 from agents.sending import ends
 from agents.sending.composing import Compose
-from agents.sending.ends import Said
 from agents.sending.jobs import End, Job
 from agents.sending.keyring import Keyring
 from agents.sending.lines import Line, Lines
 from agents.sending.order import Order
+from agents.sending.saying import Saying, Terms
 from agents.sending.waits import Waits
 from notify_streams.domain import outcomes
 from notify_streams.domain.answers import Answer, EndpointGone, TryLater, Unknown
 from notify_streams.domain.breaker import verdict_of
 from notify_streams.domain.gate import DecideAgain, Ended, Send, may_still_send
 from notify_streams.domain.rendered import TemplateFailed
-from notify_streams.domain.retry import RetryPolicy, fails_over, next_step, rests_until
 from notify_streams.domain.routing import Blocked, By, Nobody
-from notify_streams.metrics import DUPLICATES, PROVIDER_SECONDS, PROVIDER_TROUBLE
-from notify_streams.ports import Claim
-from schemas.deliveries import DeliveryV1
-from schemas.outcomes import OutcomeV1
+from notify_streams.metrics import PROVIDER_SECONDS
 from schemas.stops import Gate
 from schemas.words import Lane, Reason
 
 log = logging.getLogger(__name__)
 _LOOK_S = 1.0
-
-
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel's deliveries are sent on. `attempt_s` is the longest that a provider promises to take."""
-
-    policy: RetryPolicy
-    deliver_only_to: Sequence[str] = ()
-    rests_after_full_ms: int = 86_400_000
-    attempt_s: float = 20.0
-    batch_s: float = 25.0  # and an attempt: 45 s in all
-    hold_s: float = 15.0
-    slot_s: float = 2.0
 
 
 @dataclass(slots=True)
@@ -72,6 +54,7 @@ class Course:
         keyring: Keyring,
         order: Order,
         waits: Waits,
+        saying: Saying,
         *,
         compose: Compose,
         gate: Callable[[int, bytes], Gate],
@@ -79,13 +62,13 @@ class Course:
         clock: Clock,
     ) -> None:
         self._terms, self._lane, self._lines = terms, lane, lines
-        self._keyring, self._order, self._waits = keyring, order, waits
+        self._keyring, self._order, self._waits, self._saying = keyring, order, waits, saying
         self._compose, self._gate, self._jitter, self._clock = compose, gate, jitter, clock
 
     async def run(self, job: Job, batch: Batch) -> End:
         """From its turn to its end; the delivery is claimed, unless another record of it was on its way."""
         if not await self._order.turn(job, batch.left_s):
-            return self.put_off(job)
+            return self._saying.put_off(job)
         end = (await self._claimed(job, batch)) if job.again else None
         end = end or self._barred(job) or self._uncomposed(job)
         if end is not None or job.message is None:
@@ -94,7 +77,7 @@ class Course:
         while batch.left_s > 0 and not self._waits.interrupted():
             match self._lines.route(chain, delivery.avoid, self._clock()):
                 case Nobody():
-                    return self._not_tried(delivery, Reason.NO_PROVIDER, "")
+                    return self._saying.not_tried(delivery, Reason.NO_PROVIDER, "")
                 case Blocked():
                     if not await self._may_open(chain, batch):
                         break
@@ -102,43 +85,11 @@ class Course:
                     end = await self._by(self._lines[name], job, batch, chain)
                     if end is not None:
                         return end
-        return self.put_off(job, opens_at=self._lines.opens_at(chain, self._clock()))
-
-    def claimed(self, job: Job, claim: Claim) -> End | None:
-        """What follows from a claim; None where the delivery is this process's to call for."""
-        delivery = job.delivery
-        match claim.status:
-            case "mine":
-                return None
-            case "done":
-                DUPLICATES.labels(stage=f"sender-{delivery.channel}").inc()
-                return End() if claim.outcome is None else self._said(delivery, claim.outcome, repeated=True)
-            case "settled":
-                known = outcomes.settled(delivery, claim.provider, claim.message_id, claim.attempt, claim.since)
-                return self._said(delivery, known)
-            case "unknown":
-                line = self._lines.named(claim.provider)
-                unknown = Unknown("its process ended during the call")
-                return self._said(delivery, self._outcome(delivery, unknown, line, claim.since))
-
-    def put_off(self, job: Job, reason: Reason = Reason.HELD, *, opens_at: int = 0, held: bool = False) -> End:
-        """Not an attempt: it comes back as it is, and its status says until when it is put off.
-
-        At once where the process stops or its partitions move; after the hold where it is `held`.
-        """
-        now, delivery = self._clock(), job.delivery
-        if held:
-            due_at = now + round(self._terms.hold_s * 1000)
-        elif self._waits.interrupted():
-            due_at = now
-        else:
-            jitter = self._jitter()
-            due_at = rests_until(delivery.decided_at, delivery.expires_at, now, jitter, not_before=opens_at)
-        return ends.put_off(delivery, due_at, now, reason)
+        return self._saying.put_off(job, opens_at=self._lines.opens_at(chain, self._clock()))
 
     async def _claimed(self, job: Job, batch: Batch) -> End | None:
         claims = await self._keyring.claims([job], hold_s=self._terms.hold_s if batch.holds else None)
-        return self.put_off(job, held=True) if claims is None else self.claimed(job, claims[0])
+        return self._saying.put_off(job, held=True) if claims is None else self._saying.claimed(job, claims[0])
 
     def _barred(self, job: Job) -> End | None:
         """Whether it may still be sent. After the claim: what was sent in time stays sent."""
@@ -160,7 +111,7 @@ class Course:
         except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
             if not isinstance(error, TemplateFailed):
                 log.error("delivery.unrendered delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
-            return self._not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error))
+            return self._saying.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error))
         return None
 
     async def _may_open(self, chain: Sequence[str], batch: Batch) -> bool:
@@ -186,7 +137,7 @@ class Course:
         harmless = self._lines.harm_nobody(chain)
         patience_s = batch.left_s if harmless and len(chain) == 1 else min(self._terms.slot_s, batch.left_s)
         if not await line.slots.take(patience_s):
-            return None if harmless else self.put_off(job)
+            return None if harmless else self._saying.put_off(job)
         try:
             now = self._clock()
             if not line.standing.takes_calls(self._lane, now) or not line.standing.may_call(now):
@@ -212,9 +163,9 @@ class Course:
         """True: it is said that it is called for now."""
         match await line.permits.take(batch.left_s):
             case "late":
-                return self.put_off(job, Reason.LIMITED)
+                return self._saying.put_off(job, Reason.LIMITED)
             case "away":
-                return self.put_off(job, held=True)
+                return self._saying.put_off(job, held=True)
             case "paused":
                 return None
             case "granted":
@@ -224,7 +175,7 @@ class Course:
         name = line.provider.name
         allowed = await self._keyring.calling(job.delivery, self._clock(), name, holds=batch.holds)
         # Lost to whoever claimed later: the partition's next owner, or one woken late that will never say a word.
-        return True if allowed else self.put_off(job, held=True)
+        return True if allowed else self._saying.put_off(job, held=True)
 
     async def _ask(self, line: Line, job: Job) -> Answer:
         if job.message is None:
@@ -243,55 +194,10 @@ class Course:
         if pause_ms:
             await line.permits.pause(pause_ms)
         left = self._lines.another_left(chain, (*delivery.avoid, line.provider.name), now)
-        outcome = self._outcome(delivery, answer, line, now, counts=counts, another_left=left)
+        outcome = self._saying.outcome(delivery, answer, line, now, counts=counts, another_left=left)
         await self._keyring.ended(outcome)
         since = answer.since if isinstance(answer, EndpointGone) else None
-        return self._said(delivery, outcome, counts=counts, since=since)
-
-    def _outcome(
-        self,
-        delivery: DeliveryV1,
-        answer: Answer,
-        line: Line,
-        now: int,
-        *,
-        counts: bool = True,
-        another_left: bool = False,
-    ) -> OutcomeV1:
-        step = next_step(
-            answer,
-            attempt=delivery.attempt,
-            expires_at=delivery.expires_at,
-            now=now,
-            jitter=self._jitter(),
-            policy=self._terms.policy,
-            repeatable=line.provider.repeatable,
-            uncounted=delivery.uncounted + (not counts),
-            another_left=another_left,
-            not_before=line.standing.opens_at(self._lane, now) if fails_over(answer) else 0,
-        )
-        return outcomes.of_answer(delivery, answer, step, line.provider.name, now)
-
-    def _not_tried(self, delivery: DeliveryV1, reason: Reason, detail: str) -> End:
-        return self._said(delivery, outcomes.not_tried(delivery, reason, detail, self._clock()))
-
-    def _said(
-        self,
-        delivery: DeliveryV1,
-        outcome: OutcomeV1,
-        *,
-        counts: bool = True,
-        since: int | None = None,
-        repeated: bool = False,
-    ) -> End:
-        keeps = outcome.reason is Reason.ENDPOINT_GONE and self._lines.named(outcome.provider).standing.is_surging(
-            self._clock()
-        )
-        if keeps and not repeated:
-            PROVIDER_TROUBLE.labels(provider=outcome.provider, trouble="gone_kept").inc()
-        rests_ms = self._terms.rests_after_full_ms
-        said = Said(rests_ms=rests_ms, counts=counts, since=since, keeps=keeps, is_repeated=repeated)
-        return ends.of(delivery, outcome, said)
+        return self._saying.said(delivery, outcome, counts=counts, since=since)
 
 
 def _name(error: Exception) -> str:

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 
-from agents.sending.course import Batch, Course, Terms
+from agents.sending.course import Batch, Course
 from agents.sending.jobs import End, Ended, Job
 from agents.sending.keyring import Keyring
 from agents.sending.order import Order
+from agents.sending.saying import Saying, Terms
 from notify_streams.metrics import DUPLICATES
 
 _AT_A_TIME = 16  # started in one turn of the loop: rendering them must not hold up the other lanes
@@ -15,8 +16,8 @@ _AT_A_TIME = 16  # started in one turn of the loop: rendering them must not hold
 class Sender:
     """One per channel, lane and process; works on several batches at once."""
 
-    def __init__(self, course: Course, keyring: Keyring, order: Order, terms: Terms) -> None:
-        self._course, self._keyring, self._order, self._terms = course, keyring, order, terms
+    def __init__(self, course: Course, saying: Saying, keyring: Keyring, order: Order, terms: Terms) -> None:
+        self._course, self._saying, self._keyring, self._order, self._terms = course, saying, keyring, order, terms
 
     async def room(self, at_most: int) -> None:
         """Wait until at most so many deliveries are on their way; a stop or a rebalance ends the wait."""
@@ -46,9 +47,9 @@ class Sender:
         claims = await self._keyring.claims(fresh, hold_s=self._terms.hold_s if batch.holds else None)
         if claims is None:
             for job in fresh:
-                self._end(job, self._course.put_off(job, held=True), ended)
+                self._end(job, self._saying.put_off(job, held=True), ended)
         for job, claim in zip(fresh, claims or (), strict=claims is not None):
-            end = self._course.claimed(job, claim)
+            end = self._saying.claimed(job, claim)
             if end is not None:
                 self._end(job, end, ended)
                 continue
