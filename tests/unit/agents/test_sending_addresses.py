@@ -208,7 +208,8 @@ def test_whatever_became_of_it_an_address_is_spoken_of_only_where_it_is_to_blame
     delivery = a_delivery(fallback=("push",), attempt=attempt)
     outcome = msgspec.structs.replace(outcomes.held(delivery, NOW, NOW), state=state, reason=reason, provider="smtp")
     end = ends.of(delivery, outcome, Said(rests_ms=DAY, keeps=keeps, counts=counts))
-    blamed = state == "failed" and reason in (Reason.ENDPOINT_GONE, Reason.MAILBOX_FULL) and not keeps
+    of_addresses = (Reason.ENDPOINT_GONE, Reason.MAILBOX_FULL, Reason.RECIPIENT_OPTED_OUT)
+    blamed = state == "failed" and reason in of_addresses and not keeps
     assert (end.word is not None) == blamed
     assert (end.back is not None) == (state == "failed")
     assert end.timer is not None
