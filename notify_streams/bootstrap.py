@@ -5,11 +5,13 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from importlib.metadata import version
+from pathlib import Path
 
 import uvloop
 
 from agents import commands as command_agent
 from agents import gates as gate_agent
+from agents import hooks as hook_agent
 from agents import inbox as inbox_agent
 from agents import ingest as ingest_agent
 from agents import orchestrate as orchestrate_agent
@@ -26,11 +28,13 @@ from agents.sending.waits import Waits
 from notify_streams import chains
 from notify_streams.content import sources
 from notify_streams.content.catalogue import FileCatalogues
+from notify_streams.content.hooks import WithHooks
 from notify_streams.content.templates import Templates
 from notify_streams.domain.accept import Limits
 from notify_streams.domain.retry import RetryPolicy
 from notify_streams.domain.status import fold
 from notify_streams.gateway import app as gateway_app
+from notify_streams.gateway.keys import KeyRing
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
 from notify_streams.ports import Renderer
@@ -43,6 +47,7 @@ from notify_streams.settings import Channel as ChannelSettings
 from notify_streams.settings import Settings, milliseconds, seconds
 from notify_streams.signing import signing_secrets
 from notify_streams.stores.cassandra import Session, connect
+from notify_streams.stores.hooked import Hooked
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
@@ -154,7 +159,9 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
         waits = Waits(lambda: app.should_stop or app.rebalancing)
         gatekeeper = gate_agent.Gatekeeper(app, gates, _dead_letters(settings, "stops"), interrupted=waits.interrupted)
         gate_agent.register(gatekeeper, role=role)
-        shared, dead = _shared(settings, channel, app, gatekeeper, waits), _dead_letters(settings, role)
+        redis, dead = Expendable(settings.redis), _dead_letters(settings, role)
+        app.closers.append(redis.close)
+        shared = _shared(settings, channel, redis, gatekeeper, waits)
         for lane in LANES:
             own = chains.providers(settings, channel)  # connections too: HIGH must not wait for those of a slow LOW
             app.closers += [provider.close for provider in own]
@@ -170,27 +177,36 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
             rate = sum(chains.rates(chains.chain(settings, channel)).values())
             batch = sender_agent.batch_size(shared.concurrency, rate)
             sender_agent.register(app, work, gatekeeper, channel=channel, batch=batch)
+        if channel == "webhook":
+            tell_producers(settings, app, redis)
         health.waiting_for = "partitions"
         return app
 
     return sender
 
 
-def _shared(settings: Settings, channel: Channel, app: App, gatekeeper: gate_agent.Gatekeeper, waits: Waits) -> Shared:
+def tell_producers(settings: Settings, app: App, redis: Expendable) -> None:
+    """What becomes of their notifications, where their keys have a webhook: the same sender carries it."""
+    ring, dead = KeyRing(Path(settings.auth.keys_file)), _dead_letters(settings, "hooks")
+    hook_agent.register(hook_agent.Hooks(app, Hooked(redis), lambda: hook_agent.asking(ring), dead))
+
+
+def _shared(
+    settings: Settings, channel: Channel, redis: Expendable, gatekeeper: gate_agent.Gatekeeper, waits: Waits
+) -> Shared:
     chosen, chain = settings.channels[channel], chains.chain(settings, channel)
-    (known, renderer), rates = content(settings), chains.rates(chain)
-    redis = Expendable(settings.redis)
-    app.closers.append(redis.close)
+    (known, templates), rates = content(settings), chains.rates(chain)
+    composer = Composer(WithHooks(templates), known, signing_secrets(settings)[0], settings.gateway.public_url)
     return Shared(
         terms=_terms(settings, chosen),
         concurrency=chosen.concurrency,
         standings={name: Standing(name) for name in chain},
         keys=RedisDeliveryKeys(redis),
         own_memory=MemoryDeliveryKeys(),
-        limiter=RedisLimiter(redis, rates, prefix=app.topic_prefix),
+        limiter=RedisLimiter(redis, rates, prefix=settings.kafka.prefix),
         own_limiter=LocalLimiter(rates, share=1 / settings.kafka.partitions, clock=time.monotonic),
         waits=waits,
-        compose=Composer(renderer, known, signing_secrets(settings)[0], settings.gateway.public_url).message,
+        compose=composer.message,
         gate=gatekeeper.gate,
         jitter=random.random,
     )
