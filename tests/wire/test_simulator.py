@@ -12,14 +12,14 @@ import aiohttp
 import pytest
 
 from notify_streams.domain.answers import EndpointGone, Sent, TryLater, Unknown
-from notify_streams.providers.simulator.serve import PortTaken, Running, start
+from notify_streams.providers.simulator.serve import Ports, PortTaken, Running, start
 from tests.builders import NOW
 from tests.smtp_servers import a_mail, provider_at
 
 
 @pytest.fixture
 async def simulator(tmp_path: Path) -> AsyncIterator[Running]:
-    running = await start("127.0.0.1", 0, 0, tmp_path / "mails.jsonl")
+    running = await start(Ports(), log=tmp_path / "mails.jsonl", credentials=tmp_path / "keys")
     yield running
     await running.close()
 
@@ -42,7 +42,9 @@ async def test_a_mail_is_in_the_log_when_it_was_accepted(simulator: Running) -> 
         assert isinstance(await provider.send(mail, now=NOW), Sent)
     (entry,) = await entries(simulator)
     assert (entry["event"], entry["delivery_id"], entry["to"]) == ("accepted", mail.delivery_id, "ann@example.com")
-    assert (await ask(simulator, "/counts"))[1] == {"accepted": 1, "refused": 0, "dropped": 0}
+    counts = (await ask(simulator, "/counts"))[1]
+    assert counts["providers"] == {"smtp": {"accepted": 1, "refused": 0, "dropped": 0}}
+    assert (counts["accepted"], counts["refused"], counts["dropped"]) == (1, 0, 0)
 
 
 async def test_200_mails_over_16_connections_are_200_lines_each_once(simulator: Running) -> None:
@@ -115,9 +117,9 @@ async def test_a_log_that_was_cleared_is_empty(simulator: Running) -> None:
 
 async def test_a_taken_port_says_what_to_do(simulator: Running, tmp_path: Path) -> None:
     with pytest.raises(PortTaken, match="another --smtp-port"):
-        await start("127.0.0.1", simulator.smtp_port, 0, tmp_path / "other.jsonl")
+        await start(Ports(smtp=simulator.smtp_port), log=tmp_path / "other.jsonl", credentials=tmp_path / "keys")
     with pytest.raises(PortTaken, match="another --http-port"):
-        await start("127.0.0.1", 0, simulator.http_port, tmp_path / "other.jsonl")
+        await start(Ports(http=simulator.http_port), log=tmp_path / "other.jsonl", credentials=tmp_path / "keys")
 
 
 async def test_the_process_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:

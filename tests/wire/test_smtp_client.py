@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from notify_streams.providers.simulator.serve import Running, start
+from notify_streams.providers.simulator.serve import Ports, Running, start
 
 MAIL = "Subject: Hello\r\nMessage-ID: <d-1@notify.example>\r\n\r\nHello\r\n.\r\n..\r\nBye\r\n"
 SENDER = "no-reply@notify.example"
@@ -16,7 +16,7 @@ SENDER = "no-reply@notify.example"
 
 @pytest.fixture
 async def simulator(tmp_path: Path) -> AsyncIterator[Running]:
-    running = await start("127.0.0.1", 0, 0, tmp_path / "mails.jsonl")
+    running = await start(Ports(), log=tmp_path / "mails.jsonl", credentials=tmp_path / "keys")
     yield running
     await running.close()
 

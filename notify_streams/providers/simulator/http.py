@@ -5,10 +5,12 @@ import orjson
 from aiohttp import web
 
 from notify_streams.providers.simulator import pages
+from notify_streams.providers.simulator.kit import Callbacks
 from notify_streams.providers.simulator.log import Log
-from notify_streams.providers.simulator.script import Rule, Script
+from notify_streams.providers.simulator.script import Rule, Script, Weather
 from notify_streams.providers.simulator.smtp import Listener
 
+_LARGEST = 16 * 1024 * 1024
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -17,10 +19,10 @@ _PAGE_POLICY = (
 _MAIL_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
-def application(script: Script, log: Log, smtp: Listener) -> web.Application:
-    """All routes."""
-    served = _Served(script, log, smtp)
-    app = web.Application()
+def application(script: Script, log: Log, smtp: Listener, callbacks: Callbacks) -> web.Application:
+    """The pages, and the routes that control it."""
+    served = _Served(script, log, smtp, callbacks)
+    app = web.Application(client_max_size=_LARGEST)
     app.add_routes(
         [
             web.get("/", served.list),
@@ -34,6 +36,8 @@ def application(script: Script, log: Log, smtp: Listener) -> web.Application:
             web.get("/script", served.rules),
             web.put("/script", served.put_rule),
             web.delete("/script", served.clear_rules),
+            web.get("/weather", served.weather),
+            web.put("/weather", served.put_weather),
             web.get("/healthz", served.healthy),
             web.get("/readyz", served.ready),
         ]
@@ -42,10 +46,11 @@ def application(script: Script, log: Log, smtp: Listener) -> web.Application:
 
 
 class _Served:
-    def __init__(self, script: Script, log: Log, smtp: Listener) -> None:
+    def __init__(self, script: Script, log: Log, smtp: Listener, callbacks: Callbacks) -> None:
         self._script = script
         self._log = log
         self._smtp = smtp
+        self._callbacks = callbacks
 
     async def list(self, request: web.Request) -> web.Response:
         shown = pages.listing(self._log, request.query.get("q", ""), request.query.get("show", "all"))
@@ -82,8 +87,11 @@ class _Served:
         return web.Response(status=204)
 
     async def counts(self, request: web.Request) -> web.Response:
-        counts = self._log.counts
-        return _json({name: counts[name] for name in ("accepted", "refused", "dropped")})
+        counts, words = self._log.counts, ("accepted", "refused", "dropped")
+        providers = sorted({provider for provider, _ in self._log.by_provider})
+        by_provider = {p: {word: self._log.by_provider[p, word] for word in words} for p in providers}
+        callbacks = {name: getattr(self._callbacks, name) for name in ("posted", "refused", "waiting", "left_out")}
+        return _json({**{word: counts[word] for word in words}, "providers": by_provider, "callbacks": callbacks})
 
     async def rules(self, request: web.Request) -> web.Response:
         return _json(msgspec.to_builtins(self._script.rules))
@@ -95,6 +103,17 @@ class _Served:
             return _problem(str(error))
         self._script.put(rule)
         return _json(msgspec.to_builtins(rule))
+
+    async def weather(self, request: web.Request) -> web.Response:
+        return _json(msgspec.to_builtins(self._script.weather))
+
+    async def put_weather(self, request: web.Request) -> web.Response:
+        try:
+            weather = msgspec.json.decode(await request.read(), type=Weather)
+        except msgspec.DecodeError as error:
+            return _problem(str(error))
+        self._script.forecast(weather)
+        return _json(msgspec.to_builtins(weather))
 
     async def clear_rules(self, request: web.Request) -> web.Response:
         self._script.clear()

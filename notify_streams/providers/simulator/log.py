@@ -1,4 +1,4 @@
-"""The exact log: one JSON line per answer that decided about a mail, and the last mails themselves."""
+"""The exact log: one JSON line per answer that decided about a message, and the last messages themselves."""
 
 import os
 from collections import Counter, deque
@@ -11,6 +11,7 @@ import msgspec
 import orjson
 
 KEPT = 2000
+MAIL = frozenset({"smtp", "ses", "sendgrid"})
 _PAGE = 10_000
 _LONGEST_TAIL = 1 << 20
 
@@ -18,21 +19,26 @@ Event = Literal["accepted", "refused", "dropped"]
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """`accepted`: answered with 250. `refused`: with 4xx or 5xx. `dropped`: taken in, and the connection closed."""
+    """`accepted`: answered that it is taken. `refused`: with 4xx or 5xx. `dropped`: taken in, and no answer came.
+
+    `identity` is by what a provider or device sees that two are one.
+    """
 
     n: int
     at: str
+    provider: str = "smtp"
     event: Event
-    stage: str
+    stage: str = ""
     to: str
     answer: str
+    identity: str = ""
     message_id: str = ""
     delivery_id: str = ""
     size: int = 0
 
 
 class Mail(msgspec.Struct, frozen=True):
-    """A mail that was accepted, as it came."""
+    """A message that was accepted, as it came (what a browser decrypts: as it read it)."""
 
     entry: Entry
     content: bytes
@@ -46,23 +52,37 @@ class Log:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self.counts: Counter[str] = Counter()
+        self.by_provider: Counter[tuple[str, str]] = Counter()
         self.mails: deque[Mail] = deque(maxlen=KEPT)
         self.recent: deque[Entry] = deque(maxlen=KEPT)
         self._n = 0
         self._recount()
 
-    def add(self, event: Event, stage: str, to: str, answer: str, content: bytes | None = None) -> None:
+    def add(
+        self,
+        *,
+        provider: str,
+        event: Event,
+        to: str,
+        answer: str,
+        delivery_id: str = "",
+        identity: str = "",
+        content: bytes | None = None,
+        stage: str = "",
+    ) -> None:
         """Written before the answer goes out. Raises OSError when the disk does not take it: then nothing is said."""
-        message_id = _message_id(content) if content is not None else ""
+        message_id = _message_id(content) if content is not None and provider in MAIL else ""
         entry = Entry(
             n=self._n + 1,
             at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            provider=provider,
             event=event,
             stage=stage,
             to=to,
             answer=answer,
             message_id=message_id,
-            delivery_id=message_id.strip("<>").rpartition("@")[0],
+            delivery_id=delivery_id or message_id.strip("<>").rpartition("@")[0],
+            identity=identity or message_id,
             size=len(content or b""),
         )
         line = msgspec.json.encode(entry) + b"\n"
@@ -92,6 +112,7 @@ class Log:
         """Forget everything, the file's content too."""
         os.ftruncate(self._file, 0)
         self.counts.clear()
+        self.by_provider.clear()
         self.mails.clear()
         self.recent.clear()
         self._n = 0
@@ -121,6 +142,7 @@ class Log:
     def _count(self, entry: Entry) -> None:
         self._n = entry.n
         self.counts[entry.event] += 1
+        self.by_provider[entry.provider, entry.event] += 1
         self.recent.append(entry)
 
 

@@ -13,6 +13,7 @@ _PATH = re.compile(r"<([^<>\s]*)>\s*(.*)")
 _LARGEST = 4 * 1024 * 1024
 _END = b"\r\n.\r\n"
 _TAKEN = Reply("data")
+_HANG_S = 3600.0
 
 
 class Server(SMTP):
@@ -102,8 +103,10 @@ class Answers:
         reply = self._script.at_end(envelope.rcpt_tos[0]) or _TAKEN
         if reply.seconds:
             await asyncio.sleep(reply.seconds)
-        if reply.stage == "drop":
+        if reply.kind in ("drop", "reset", "hang"):
             self._logged("dropped", "data", to, "", content)
+            if reply.kind == "hang":
+                await asyncio.sleep(_HANG_S)
             server.abort()
             return None
         line = _TAKEN.line if reply.stage == "delay" else reply.line
@@ -111,7 +114,7 @@ class Answers:
 
     def _logged(self, event: Event, stage: str, to: str, answer: str, content: bytes | None = None) -> str:
         try:
-            self._log.add(event, stage, to, answer, content)
+            self._log.add(provider="smtp", event=event, stage=stage, to=to, answer=answer, content=content)
         except OSError as error:
             return f"451 4.3.0 The simulator's log cannot be written: {error.strerror or error}"
         return answer
