@@ -74,7 +74,7 @@ def simulate(
     serving = serve(
         ports,
         partial(_say, keys),
-        log=log_path or state / "messages.jsonl",
+        log=log_path or state / "mails.jsonl",
         credentials=keys,
         receipts_to=known.gateway.public_url if receipts_to is None else receipts_to,
         hook_secrets=_of_producers(known),

@@ -5,20 +5,24 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
 import msgspec
 
-from notify_streams import settings
+from notify_streams import chains, settings
 from notify_streams.local import addresses, detached
 from notify_streams.local import status as board
 from notify_streams.local.engine import EngineError
 from notify_streams.local.lock import InUse, owner
+from notify_streams.local.programs import ROLES, SENDERS
 from notify_streams.local.system import Plan, System, UpError
+from notify_streams.providers.simulator.credentials import Credentials
+from schemas.words import Channel
 
 from . import view
 
@@ -28,7 +32,7 @@ T = TypeVar("T")
 @click.command()
 @click.option("--only", type=click.Choice(["engines"]), help="Start Kafka, Cassandra and Redis, and nothing else.")
 @click.option("--fresh", is_flag=True, help="Forget all data first: topics, inboxes, facts, tables.")
-@click.option("--no-simulator", is_flag=True, help="Mails go where the settings say, not to the simulator.")
+@click.option("--no-simulator", is_flag=True, help="Messages go where the settings say, not to the simulator.")
 @click.option("--detach", is_flag=True, help="Run in the background; return when everything is ready.")
 def up(only: str | None, fresh: bool, no_simulator: bool, detach: bool) -> None:
     """Start the engines, every role and the gateway on this machine. Ctrl-C stops all of it."""
@@ -79,15 +83,36 @@ def plan_of(only: str | None, fresh: bool, no_simulator: bool) -> Plan:
         addresses.remove(state)  # left by one that was killed: its ports are no preference of anybody
     found = settings.load()
     smtp = found.providers.get("smtp")
+    senders = configured(found) if no_simulator else SENDERS
     return Plan(
         state=state,
         jars=Path(found.local.engines).absolute(),
         fresh=fresh,
         engines_only=only == "engines",
-        simulator=not no_simulator,
+        simulator=None if no_simulator else partial(_simulated, state / "simulator" / "credentials"),
+        roles=(*ROLES, *senders),
+        public_url=not found.gateway.public_url,
         gateway_port=found.gateway.port,
         smtp_port=(urlsplit(smtp.url).port if smtp else None) or 1025,
     )
+
+
+def configured(found: settings.Settings) -> tuple[str, ...]:
+    """The senders whose providers can be used as the settings are; of the others it is said why not."""
+    ready: list[str] = []
+    channels: tuple[Channel, ...] = ("push", "sms", "webhook")
+    for channel in channels:
+        try:
+            chains.providers(found, channel)
+            ready.append(f"sender-{channel}")
+        except settings.SettingsError as error:
+            click.echo(f"sender-{channel} is not started: {error}", err=True)
+    return tuple(ready)
+
+
+def _simulated(folder: Path, smtp: str, apns: str, http: str) -> Mapping[str, Mapping[str, Any]]:
+    """Its keys are made here once, so that all programs find them when they start."""
+    return Credentials(folder, http).settings(smtp=smtp, apns=apns)
 
 
 def _state(found: settings.Settings) -> Path:

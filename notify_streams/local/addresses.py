@@ -1,7 +1,8 @@
 """Where the engines, the gateway and the simulator answer, as settings read it."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,19 @@ FILE = "addresses.toml"
 
 @dataclass(frozen=True)
 class Addresses:
-    """The sections and keys of `Settings` that differ from one start to the next; None where nothing runs."""
+    """The sections and keys of `Settings` that differ from one start to the next; None where nothing runs.
+
+    `simulator` is the port of its pages; `providers` are whole sections (`providers.NAME`), which say how it is used.
+    """
 
     kafka: str | None = None
     cassandra: tuple[str, int] | None = None
     redis: str | None = None
     gateway: int | None = None
     smtp: str | None = None
+    simulator: int | None = None
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    public_url: str | None = None
 
     def sections(self) -> dict[str, dict[str, Any]]:
         """By section name, dotted as in TOML."""
@@ -33,9 +40,11 @@ class Addresses:
             found["redis"] = {"url": self.redis}
         if self.gateway:
             found["gateway"] = {"port": self.gateway}
+        if self.public_url:
+            found.setdefault("gateway", {})["public_url"] = self.public_url
         if self.smtp:
             found["providers.smtp"] = {"url": self.smtp}
-        return found
+        return {**found, **{section: dict(values) for section, values in self.providers.items()}}
 
     def environment(self) -> dict[str, str]:
         """As variables, which win over every file."""

@@ -9,6 +9,8 @@ from .addresses import Addresses
 from .free_ports import HOST, free_port
 
 ROLES: tuple[str, ...] = ("ingest", "orchestrator", "inbox", "sender-email", "scheduler", "recorder", "registry")
+# Those of the channels that need a provider with credentials, or the simulator.
+SENDERS: tuple[str, ...] = ("sender-push", "sender-sms", "sender-webhook")
 NOTIFY = (sys.executable, "-m", "notify_streams")
 WORKERS_DATA = "state"
 PREPARATIONS = (("topics", "create"), ("schema", "create"))
@@ -39,7 +41,8 @@ def programs(
         "NOTIFY_LOCAL__STATE": str(state),
         "NOTIFY_WORKER__DATA": str(state / WORKERS_DATA),
     }
-    found = [_worker("simulator", ("providers", "simulate"), shared, tier=0)] if simulator else []
+    simulated = _worker("simulator", ("providers", "simulate"), shared, tier=0, port=addresses.simulator)
+    found = [simulated] if simulator else []
     found += [_worker(role, ("worker", role), shared, tier=1) for role in roles]
     if addresses.gateway:
         url = f"http://{HOST}:{addresses.gateway}/readyz"
@@ -47,7 +50,9 @@ def programs(
     return found
 
 
-def _worker(name: str, words: tuple[str, ...], shared: Mapping[str, str], *, tier: int) -> Program:
-    port = free_port()
+def _worker(
+    name: str, words: tuple[str, ...], shared: Mapping[str, str], *, tier: int, port: int | None = None
+) -> Program:
+    port = port or free_port()
     env = {**shared, "NOTIFY_WORKER__HEALTH_HOST": HOST, "NOTIFY_WORKER__HEALTH_PORT": str(port)}
     return Program(name, (*NOTIFY, *words), env, f"http://{HOST}:{port}/readyz", tier)

@@ -3,10 +3,11 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from . import addresses, status
 from .addresses import Addresses
@@ -14,7 +15,7 @@ from .child import Child
 from .engine import Engine
 from .engines import ENGINES, LocalEngines
 from .free_ports import HOST, free_port
-from .programs import NOTIFY, PREPARATIONS, programs
+from .programs import NOTIFY, PREPARATIONS, ROLES, programs
 from .revive import revive
 from .status import Row, State, Status
 from .supervisor import Supervisor
@@ -28,17 +29,25 @@ class UpError(RuntimeError):
     """The system cannot run; the message says what happened, where, and what to do."""
 
 
+# The settings with which a simulator is used: its addresses for mail, for APNs, and for everything else.
+Simulated = Callable[[str, str, str], Mapping[str, Mapping[str, Any]]]
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What to run, and where."""
+    """What to run, and where. `public_url` is for callbacks where the settings name none."""
 
     state: Path
     jars: Path
     fresh: bool = False
     engines_only: bool = False
-    simulator: bool = True
+    simulator: Simulated | None = None
+    roles: tuple[str, ...] = ROLES
     gateway_port: int = 8080
     smtp_port: int = 1025
+    http_port: int = 8025
+    apns_port: int = 8026
+    public_url: bool = True
 
 
 class System:
@@ -87,7 +96,9 @@ class System:
                 self._become("ready")
                 await asyncio.gather(asyncio.shield(showing), *revivers)
             await asyncio.gather(*(self._prepare(words, found) for words in PREPARATIONS))
-            running = programs(found, self._plan.state, simulator=self._plan.simulator)
+            running = programs(
+                found, self._plan.state, roles=self._plan.roles, simulator=self._plan.simulator is not None
+            )
             async with Supervisor(running, logs=self._plan.state / "logs", say=self._say) as self._supervisor:
                 await self._until_ready(self._supervisor)
                 self._become("ready")
@@ -101,8 +112,14 @@ class System:
     def _found_addresses(self) -> Addresses:
         if self._plan.engines_only:
             return self._engines.addresses
-        smtp = f"smtp://{HOST}:{free_port(self._plan.smtp_port)}" if self._plan.simulator else None
-        return replace(self._engines.addresses, gateway=free_port(self._plan.gateway_port), smtp=smtp)
+        gateway = free_port(self._plan.gateway_port)
+        url = f"http://{HOST}:{gateway}" if self._plan.public_url else None
+        found = replace(self._engines.addresses, gateway=gateway, public_url=url)
+        if self._plan.simulator is None:
+            return found
+        smtp, http, apns = map(free_port, (self._plan.smtp_port, self._plan.http_port, self._plan.apns_port))
+        sections = self._plan.simulator(f"smtp://{HOST}:{smtp}", f"https://{HOST}:{apns}", f"http://{HOST}:{http}")
+        return replace(found, simulator=http, providers=sections)
 
     async def _prepare(self, words: tuple[str, ...], found: Addresses) -> None:
         name = "-".join(words)
