@@ -5,19 +5,19 @@ from typing import Literal
 
 import msgspec
 
+from notify_streams.content.digests import group_of
 from notify_streams.content.locales import normal
 from notify_streams.content.samples import digest_samples, samples_of
 from notify_streams.content.sources import DIGEST, FILES, LAYOUT, Sources
 from notify_streams.content.templates import Templates
-from notify_streams.domain.rendered import TemplateFailed
+from notify_streams.content.texts import MOST_SEGMENTS
+from notify_streams.domain.rendered import RenderedEmail, RenderedSms, TemplateFailed
 from schemas.catalogue import Catalogue, NotificationType
 from schemas.deliveries import DeliveryV1
 from schemas.words import Channel
 
 # Gmail cuts a mail's HTML there and hides the rest behind a link.
 GMAIL_CLIPS_AT = 102 * 1024
-# A channel whose sender does not exist yet has nothing to render with.
-_RENDERED = ("inapp", "email")
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -50,12 +50,12 @@ def check(catalogue: Catalogue, sources: Sources) -> Iterator[Result]:
 def digest_channels(catalogue: Catalogue) -> list[Channel]:
     """Where digests can come by."""
     used = {c for type_ in catalogue.types.values() if type_.digestible for c in type_.channels}
-    return [c for c in catalogue.channels if c in used and c in _RENDERED and c != "inapp"]
+    return [c for c in catalogue.channels if c in used and c != "inapp"]
 
 
 def _channels(type_: NotificationType, catalogue: Catalogue) -> list[Channel]:
     """Those it is sent on; its inbox entry is also its line in a digest."""
-    offered = [c for c in type_.channels if c in catalogue.channels and c in _RENDERED]
+    offered = [c for c in type_.channels if c in catalogue.channels]
     return ["inapp", *offered] if type_.digestible and "inapp" not in offered else offered
 
 
@@ -83,9 +83,14 @@ def _render(sample: DeliveryV1, templates: Templates) -> str | None:
     if sample.channel == "inapp":
         templates.inbox(sample)
         return None
-    mail, locale = templates.email(sample)
-    if len(mail.html.encode()) > GMAIL_CLIPS_AT:
-        raise TemplateFailed(f"{sample.type}/{locale}/email.html: Gmail would clip it")
+    message, locale = templates.message(sample, unsubscribe="https://notify.example/v1/unsubscribe/sample")
+    match message:
+        case RenderedEmail(html=html) if len(html.encode()) > GMAIL_CLIPS_AT:
+            raise TemplateFailed(f"{sample.type}/{locale}/email.html: Gmail would clip it")
+        case RenderedSms(text=text) if not text:
+            raise TemplateFailed(f"{sample.type}/{locale}/sms.txt: the text is empty")
+        case RenderedSms(text=text) if text != templates.uncut(sample) and group_of(sample) is None:
+            raise TemplateFailed(f"{sample.type}/{locale}/sms.txt: more than {MOST_SEGMENTS} segments")
     return locale
 
 

@@ -54,6 +54,7 @@ def given(content: Content, delivery: DeliveryV1, language: str, *, turns: int |
         "user": {"id": delivery.user_id},
         "notification": {"id": delivery.notification_id},
         "locale": language,
+        "direction": reader.direction,
         READER: reader,
         **_who(content),
     }

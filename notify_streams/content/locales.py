@@ -57,6 +57,11 @@ class Reader(msgspec.Struct):
     zone: tzinfo
     turns: int = 10_000
 
+    @property
+    def direction(self) -> str:
+        """Which way the reader's language is written."""
+        return "rtl" if self.locale.character_order == "right-to-left" else "ltr"
+
     def date(self, value: object, format: str = "medium") -> str:
         """`2026-11-30`, or the day of an instant in the reader's zone."""
         moment = _moment(value)

@@ -65,7 +65,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )
         self.globals.clear()
         self.filters = {name: FILTERS[name] for name in _FILTERS} | {name: _of_reader(name) for name in _BY_READER}
-        self.filters |= {"link": link, "join": joined, "_text": text, "_counted": counted, "_bounded": bounded}
+        self.filters |= {
+            "link": link,
+            "isolate": isolate,
+            "join": joined,
+            "_text": text,
+            "_counted": counted,
+            "_bounded": bounded,
+        }
         self.tests = {name: TESTS[name] for name in _TESTS}
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -108,6 +115,11 @@ def link(value: Any) -> Any:
     if isinstance(value, Undefined):
         return value
     return value if isinstance(value, str) and _LINK.fullmatch(value) else ""
+
+
+def isolate(value: Any) -> Any:
+    """For names, numbers and titles inside a text that is written the other way (UAX #9: first strong isolate)."""
+    return value if isinstance(value, Undefined) else f"\u2068{value}\u2069"
 
 
 def _of_reader(name: str) -> Callable[..., Any]:

@@ -40,6 +40,10 @@ class Sources(msgspec.Struct, frozen=True):
         chosen = choose(locale, available, normal(fallback))
         return None if chosen is None else f"{type_}/{available[chosen]}"
 
+    def members(self, file: str) -> tuple[str, ...]:
+        """The names of a JSON file's members."""
+        return tuple(name.partition("#")[2] for name in self.texts if name.startswith(f"{file}#"))
+
     def of(self, type_: str, channel: Channel) -> Iterator[str]:
         """The names of all templates of a type's channel, in every language."""
         for folder in self.locales.get((type_, channel), {}).values():

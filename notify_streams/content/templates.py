@@ -9,7 +9,16 @@ from notify_streams.content.digests import Digests, group_of
 from notify_streams.content.guards import MAX_OUTPUT
 from notify_streams.content.sandbox import Sandbox, link
 from notify_streams.content.sources import Sources
-from notify_streams.domain.rendered import Rendered, RenderedEmail, RenderedInbox, TemplateFailed
+from notify_streams.content.texts import short_enough
+from notify_streams.domain.rendered import (
+    Rendered,
+    RenderedEmail,
+    RenderedInbox,
+    RenderedPush,
+    RenderedSms,
+    RenderedWebhook,
+    TemplateFailed,
+)
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
 from schemas.words import Channel
@@ -38,18 +47,50 @@ class Templates:
     def email(self, delivery: DeliveryV1) -> tuple[RenderedEmail, str]:
         """The mail and the locale it is in. Raises TemplateFailed."""
         folder, data = self._prepared(delivery)
-        subject = self._render(f"{folder}/email.subject", data)
-        text = self._render(f"{folder}/email.txt", data)
-        html = self._render(f"{folder}/email.html", data)
-        return RenderedEmail(subject=one_line(subject), text=text, html=html), folder.rpartition("/")[2]
+        return self._mail(folder, data), folder.rpartition("/")[2]
 
     def message(self, delivery: DeliveryV1, *, unsubscribe: str | None = None) -> tuple[Rendered, str]:
         """See ports.Renderer."""
-        return self.email(delivery)
+        folder, data = self._prepared(delivery)
+        data["unsubscribe"] = unsubscribe
+        return self._of_channel(delivery.channel, folder, data), folder.rpartition("/")[2]
 
     def inbox(self, delivery: DeliveryV1) -> RenderedInbox:
         """The inbox line. Raises TemplateFailed."""
         return self._entry(*self._prepared(delivery))
+
+    def _of_channel(self, channel: Channel, folder: str, data: dict[str, Any]) -> Rendered:
+        match channel:
+            case "email":
+                return self._mail(folder, data)
+            case "push":
+                return self._push(folder, data)
+            case "sms":
+                return RenderedSms(short_enough(self._text(folder, data)))
+            case "webhook":
+                members = self._sources.members(f"{folder}/webhook.json")
+                return RenderedWebhook({name: self._render(f"{folder}/webhook.json#{name}", data) for name in members})
+            case "inapp":
+                raise TemplateFailed(f"{folder}: what is in an inbox is no message")
+
+    def uncut(self, delivery: DeliveryV1) -> str:
+        """A text message however long it is. Raises TemplateFailed."""
+        return self._text(*self._prepared(delivery))
+
+    def _text(self, folder: str, data: dict[str, Any]) -> str:
+        return "\n".join(map(one_line, self._render(f"{folder}/sms.txt", data).strip().splitlines()))
+
+    def _mail(self, folder: str, data: dict[str, Any]) -> RenderedEmail:
+        subject = self._render(f"{folder}/email.subject", data)
+        text = self._render(f"{folder}/email.txt", data)
+        return RenderedEmail(subject=one_line(subject), text=text, html=self._render(f"{folder}/email.html", data))
+
+    def _push(self, folder: str, data: dict[str, Any]) -> RenderedPush:
+        title = self._render(f"{folder}/push.json#title", data)
+        body, target, image = (
+            self._render(f"{folder}/push.json#{name}", data, optional=True) for name in ("body", "link", "image")
+        )
+        return RenderedPush(one_line(title), body.strip(), link(target.strip()) or None, link(image.strip()) or None)
 
     def _prepared(self, delivery: DeliveryV1) -> tuple[str, dict[str, Any]]:
         """The folder of the templates, and what they see."""

@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from jinja2 import nodes
 
 # What every rendering has beside the payload's own members; a payload cannot replace them.
-GIVEN = frozenset({"actor", "object", "user", "notification", "locale", "loop", "count", "actors", "others"})
+GIVEN = frozenset({"actor", "object", "user", "notification", "locale", "loop", "count", "actors", "others"}) | {
+    "direction",
+    "unsubscribe",
+}
 # What the templates of digests have besides; in those of a type such a name is the payload's.
 OF_DIGESTS = frozenset({"lines", "more", "category"})
 _DEFAULTS = frozenset({"default", "d"})
