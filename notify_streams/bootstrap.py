@@ -229,7 +229,7 @@ def gateway(settings: Settings) -> None:
 
 
 async def _gateway(settings: Settings) -> None:
-    known = catalogue(settings)
+    known, renderer = content(settings)
     session = await patiently("cassandra", lambda: connect(settings.cassandra))
     redis = Expendable(settings.redis)
     try:
@@ -243,6 +243,7 @@ async def _gateway(settings: Settings) -> None:
             redis=redis,
             status=fold,
             explain=explain,
+            renderer=renderer,
             settling=RedisDeliveryKeys(redis),
         )
         await gateway_app.serve(app, settings)

@@ -27,6 +27,7 @@ from notify_streams.gateway.ledger import Ledger, RedisLedger
 from notify_streams.gateway.notifications import Notifications, Told
 from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.gateway.preferences import PreferencesApi
+from notify_streams.gateway.preview import Preview
 from notify_streams.gateway.problems import problems
 from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import KafkaPublisher, Publisher
@@ -41,7 +42,7 @@ from notify_streams.gateway.spelling import spelling_of
 from notify_streams.gateway.suppressions import Suppressions
 from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
-from notify_streams.ports import InboxStore, RecordStore
+from notify_streams.ports import InboxStore, RecordStore, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
 from notify_streams.stores.redis import Expendable
@@ -74,6 +75,7 @@ class Parts:
     sns: Sns
     seen: Seen
     settling: Settling
+    renderer: Renderer
     clock: Callable[[], int] = _wall_clock
 
 
@@ -86,6 +88,7 @@ def build(
     redis: Expendable,
     status: Told,
     explain: Told,
+    renderer: Renderer,
     settling: Settling | None = None,
 ) -> web.Application:
     """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError.
@@ -112,6 +115,7 @@ def build(
         sns=sns,
         seen=Seen(pipelined, settings.kafka),
         settling=settling or Nobody(),
+        renderer=renderer,
     )
 
     async def connected(_app: web.Application) -> AsyncIterator[None]:
@@ -141,6 +145,7 @@ def application(settings: Settings, parts: Parts) -> web.Application:
     taking = Taking(parts.publisher, parts.seen, parts.settling, secrets)
     routes = (
         *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
+        *Preview(parts.auth, parts.catalogue, limits, parts.profiles, parts.renderer, parts.clock).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
         *Cancels(parts.auth, parts.records, parts.ledger, parts.publisher, rates).routes(),
         *Inbox(parts.auth, parts.inbox).routes(),

@@ -91,14 +91,7 @@ class Events:
             accepted_at=round(time() * 1000),
             origin="http",
         )
-        result = accept.accept(record, self.catalogue, self.limits)
-        if isinstance(result, accept.Rejected):
-            raise envelopes.problem_of(result, flat=envelope.flat)
-        if not key.may_name(result.event.source):
-            raise Problem(403, "source_not_allowed", "this key may not publish events of that source")
-        if not key.may_publish(result.event.type):
-            raise Problem(403, "type_not_allowed", f"this key may not publish events of type {result.event.type}")
-        return result
+        return permitted(accept.accept(record, self.catalogue, self.limits), envelope, key)
 
     async def _once(self, envelope: Envelope, accepted: accept.Accepted) -> web.Response:
         """Publish unless the ledger knows it; without the ledger publish anyway: the ids are deterministic."""
@@ -145,6 +138,17 @@ class Events:
             await self.ledger.unconfirmed(identity, digest)
         except Unavailable:
             return  # the claim runs out by itself
+
+
+def permitted(judged: accept.Accepted | accept.Rejected, envelope: Envelope, key: Key) -> accept.Accepted:
+    """What was accepted, if the key may say it. Raises the problem that points at what is wrong, or a 403."""
+    if isinstance(judged, accept.Rejected):
+        raise envelopes.problem_of(judged, flat=envelope.flat)
+    if not key.may_name(judged.event.source):
+        raise Problem(403, "source_not_allowed", "this key may not publish events of that source")
+    if not key.may_publish(judged.event.type):
+        raise Problem(403, "type_not_allowed", f"this key may not publish events of type {judged.event.type}")
+    return judged
 
 
 def _identity(event: CloudEvent) -> str:

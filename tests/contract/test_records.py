@@ -1,6 +1,7 @@
 """What every record store promises, in memory and on Cassandra."""
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
@@ -143,7 +144,7 @@ async def test_a_digests_receipts_are_known_of_every_member(records: Records) ->
 
 async def test_what_came_back_is_listed_among_the_failures(records: Records) -> None:
     start = NOON - random.randrange(1, 1000) * 10 * DAY
-    of = {"channel": "webhook", "provider": "x"}
+    of: dict[str, Any] = {"channel": "webhook", "provider": "x"}
     refused = an_outcome("failed", notification_id=an_id(), channel="webhook", at=start + 1)
     bounced = a_receipt("bounced", notification_id=an_id(), at=start + 2, **of)
     failed = a_receipt("failed", notification_id=an_id(), at=start + 3, **of)

@@ -24,7 +24,7 @@ from schemas.stops import Gate, GateStop
 from schemas.timers import Entry, Place
 from schemas.user_state import Latest, Pending, Stopped, UserState, Window
 from schemas.words import Reason
-from tests.golden.values import DELIVERY, ID, LATER, NOW, PAYLOAD
+from tests.golden.parts import DELIVERY, ID, LATER, NOW, PAYLOAD
 
 # Table values: msgpack in RocksDB and on changelogs.
 TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {

@@ -30,7 +30,7 @@ from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.receipts.fetching import HttpSns
 from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.results import Waiting
-from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Unavailable
+from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Renderer, Unavailable
 from notify_streams.settings import Auth, Gateway, Limits, Provider, Settings
 from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
 from schemas.catalogue import Catalogue, Category, NotificationType
@@ -39,6 +39,7 @@ from schemas.commands import decode_command
 from schemas.facts import Fact
 from schemas.profiles import NOBODY, ProfileV1
 from schemas.words import Channel
+from tests.fakes import Renderer as Plain
 
 SECRET = "a secret of at least thirty-two bytes"
 CATALOGUE = Catalogue(
@@ -277,6 +278,7 @@ async def a_bench(
     providers: dict[str, Provider] | None = None,
     clock: Callable[[], int] | None = None,
     public_url: str = "",
+    content: tuple[Catalogue, Renderer] | None = None,
 ) -> AsyncIterator[Bench]:
     """Everything in memory but the socket and the keys file."""
     settings = Settings(
@@ -294,7 +296,8 @@ async def a_bench(
     orchestrator = Orchestrator(answers)
     parts = Parts(
         auth=auth_of(settings),
-        catalogue=CATALOGUE,
+        catalogue=content[0] if content else CATALOGUE,
+        renderer=content[1] if content else Plain(),
         publisher=orchestrator,
         results=answers,
         ledger=ledger,
