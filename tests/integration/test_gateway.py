@@ -24,6 +24,7 @@ from notify_streams.ports import InboxStore, RecordStore
 from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
+from tests.fakes import Renderer
 from tests.orchestrating import orchestrate, register
 from tests.wire import gateway_parts
 from tests.wire.gateway_parts import CATALOGUE, Store
@@ -62,6 +63,7 @@ async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
         records=cast(RecordStore, store),
         inbox=cast(InboxStore, store),
         redis=client,
+        renderer=Renderer(),
         status=fold,
         explain=fold,
     )

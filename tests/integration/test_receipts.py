@@ -29,6 +29,7 @@ from schemas.addresses import SuppressAddressV1, decode_change
 from schemas.receipts import ReceiptV1, decode_receipt
 from tests.builders import a_delivery
 from tests.callbacks import SendGrid, a_sendgrid_event
+from tests.fakes import Renderer
 from tests.integration.test_gateway import records_of
 from tests.wire.gateway_parts import CATALOGUE, SECRET, Store
 
@@ -60,6 +61,7 @@ async def a_gateway(known: Settings) -> AsyncIterator[tuple[Client, RedisDeliver
         records=cast(RecordStore, store),
         inbox=cast(InboxStore, store),
         redis=redis,
+        renderer=Renderer(),
         status=fold,
         explain=fold,
         settling=delivery_keys,
