@@ -48,6 +48,7 @@ from notify_streams.settings import Settings, milliseconds, seconds
 from notify_streams.signing import signing_secrets
 from notify_streams.stores.cassandra import Session, connect
 from notify_streams.stores.hooked import Hooked
+from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
@@ -138,7 +139,7 @@ async def inbox(settings: Settings, instance: int, health: Health) -> App:
         app,
         InboxStates(apps.table(app, "inbox_state", topics.INBOX_LOG), app.topic_prefix),
         await patiently("cassandra", lambda: CassandraInbox.open(session, kept=_days(settings.retention.inbox))),
-        LiveTail(redis),
+        LiveTail(redis, InboxKeys.of(settings.kafka)),
         renderer,
         known,
         _dead_letters(settings, "inbox"),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from schemas.commands import FieldError
+from schemas.commands import CommandResultV1, FieldError
 from schemas.words import Millis, Sequence
 
 InboxAction = Literal["read", "unread", "archive", "seen"]
@@ -72,6 +72,7 @@ class InboxEntry(msgspec.Struct, frozen=True, array_like=True):
     expires_at: int = 0
 
 
+decode_answer = msgspec.json.Decoder(CommandResultV1 | InboxResultV1).decode
 decode_inbox_record = msgspec.json.Decoder(InboxCommandV1 | InboxSweepV1).decode
 decode_header = msgspec.msgpack.Decoder(InboxHeader).decode
 decode_inbox_entry = msgspec.msgpack.Decoder(InboxEntry).decode

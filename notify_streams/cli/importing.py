@@ -17,7 +17,7 @@ from notify_streams.domain.accept import why_no_user_id
 from notify_streams.gateway import bodies
 from notify_streams.gateway.preferences import ENTRIES, FIELDS
 from notify_streams.gateway.problems import Problem
-from notify_streams.gateway.results import KafkaResults
+from notify_streams.gateway.results import Answer, KafkaResults
 from notify_streams.ports import Unavailable
 from notify_streams.settings import Kafka
 from notify_streams.streaming import topics
@@ -163,7 +163,7 @@ class Importer:
     def __init__(self, kafka: Kafka, *, patience_s: float, report: Callable[[int, str], None]) -> None:
         self.tally = Tally()
         self._kafka, self._patience_s, self._report = kafka, patience_s, report
-        self._under_way: dict[asyncio.Future[CommandResultV1], Line] = {}
+        self._under_way: dict[asyncio.Future[Answer], Line] = {}
         self._room = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -225,18 +225,18 @@ class Importer:
         advanced(self.tally)
         return self._failure is None
 
-    def _take(self, answer: asyncio.Future[CommandResultV1]) -> None:
+    def _take(self, answer: asyncio.Future[Answer]) -> None:
         line = self._under_way.pop(answer, None)
         if line is None or answer.cancelled():
             return
         result = answer.result()
-        match result.status:
-            case "applied":
-                self.tally.applied += 1
-            case "conflict":
+        match result:
+            case CommandResultV1(status="conflict", version=version):
                 self.tally.conflict += 1
-                self._report(line.number, f"/if_match: the version is {result.version}")
-            case "invalid":
+                self._report(line.number, f"/if_match: the version is {version}")
+            case _ if result.status == "applied":
+                self.tally.applied += 1
+            case _:
                 self.tally.invalid += 1
                 self._report(line.number, in_words(result.errors, line.body))
         self._room.set()

@@ -29,7 +29,7 @@ from schemas.addresses import (
     Suppression,
 )
 from schemas.codec import encode
-from schemas.commands import FieldError
+from schemas.commands import CommandResultV1, FieldError
 from schemas.profiles import Address
 from schemas.words import Channel
 
@@ -121,6 +121,6 @@ async def _answer(client: Any, results: KafkaResults, topic: str, key: bytes, ch
         raise Unavailable(f"the broker did not take the change: {error!r}") from error
     finally:
         answer.cancel()
-    if result.address is None:
+    if not isinstance(result, CommandResultV1) or result.address is None:
         raise click.ClickException("this was answered by something that is no registry")
     return result.address

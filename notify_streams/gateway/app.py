@@ -14,6 +14,7 @@ from aiohttp import web
 
 from notify_streams.domain.accept import Limits
 from notify_streams.gateway import openapi
+from notify_streams.gateway.asking import Asking
 from notify_streams.gateway.auth import Auth, auth_of
 from notify_streams.gateway.cancels import Cancels
 from notify_streams.gateway.commands import Commands
@@ -134,13 +135,8 @@ def build(
 def application(settings: Settings, parts: Parts) -> web.Application:
     """The routes over any parts."""
     limits = msgspec.convert(msgspec.to_builtins(settings.limits), Limits)
-    commands = Commands(
-        catalogue=parts.catalogue,
-        publisher=parts.publisher,
-        results=parts.results,
-        profiles=parts.profiles,
-        timeout_s=seconds(settings.gateway.command_timeout),
-    )
+    asking = Asking(parts.publisher, parts.results, seconds(settings.gateway.command_timeout))
+    commands = Commands(parts.catalogue, asking, parts.profiles)
     rates, spelling, secrets = Rates(), spelling_of(settings), signing_secrets(settings)
     taking = Taking(parts.publisher, parts.seen, parts.settling, secrets)
     routes = (

@@ -1,6 +1,5 @@
 """Changes of a profile: a command on the log, its answer from the log."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from uuid import uuid4
@@ -9,11 +8,10 @@ from aiohttp import web
 
 from notify_streams.domain import patch, registry
 from notify_streams.domain.addresses import address_key
+from notify_streams.gateway.asking import Asking
 from notify_streams.gateway.auth import Caller, User
 from notify_streams.gateway.problems import Problem
 from notify_streams.gateway.profiles import Profiles
-from notify_streams.gateway.publisher import Publisher
-from notify_streams.gateway.results import Results
 from notify_streams.streaming import topics
 from schemas.addresses import (
     ClaimAddressV1,
@@ -36,10 +34,8 @@ class Commands:
     """Gives commands to the orchestrator and waits for what it says."""
 
     catalogue: Catalogue
-    publisher: Publisher
-    results: Results
+    asking: Asking
     profiles: Profiles
-    timeout_s: float
 
     async def give(self, user_id: str, command: UserCommand) -> CommandResultV1 | None:
         """The answer once the change governs what is accepted later; None when it did not come in time.
@@ -69,16 +65,14 @@ class Commands:
         """The answer to a change of the address with this key; problems as above."""
         return await self._answer(topics.ADDRESS_CHANGES, key.encode(), encode(change), change.command_id)
 
+    async def tell(self, topic: str, key: bytes, value: bytes) -> None:
+        """What nobody waits for the answer to. Raises Unavailable."""
+        await self.asking.publisher.publish(topic, key, value)
+
     async def _answer(self, topic: str, key: bytes, value: bytes, command_id: str) -> CommandResultV1 | None:
-        future = self.results.expect(command_id)
-        try:
-            await self.publisher.publish(topic, key, value)
-            async with asyncio.timeout(self.timeout_s):
-                result = await future
-        except TimeoutError:
+        result = await self.asking.ask(topic, key, value, command_id)
+        if not isinstance(result, CommandResultV1):  # in time there is none
             return None
-        finally:
-            future.cancel()
         _refuse(result.errors)
         if result.status == "conflict":
             raise _conflict(result.version)

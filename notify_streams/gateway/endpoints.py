@@ -182,7 +182,7 @@ class EndpointsApi:
             quiet=True,
         )
         try:
-            await self.commands.publisher.publish(topics.ADDRESS_CHANGES, key.encode(), encode(release))
+            await self.commands.tell(topics.ADDRESS_CHANGES, key.encode(), encode(release))
         except Unavailable:
             log.warning("endpoints.unreleased")
 

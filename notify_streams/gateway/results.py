@@ -1,4 +1,4 @@
-"""The answers to user commands, tailed from every partition of `command-results` by every gateway.
+"""The answers to commands, tailed from every partition of `command-results` by every gateway.
 
 A gateway begins ten minutes back, as far as its own memory of versions would have reached, and after an interruption
 where it was: what it never heard, it could contradict.
@@ -19,9 +19,11 @@ from notify_streams.gateway.known import KEPT_S
 from notify_streams.ports import Unavailable
 from notify_streams.settings import Kafka
 from notify_streams.streaming import topics
-from schemas.commands import CommandResultV1, decode_result
+from schemas.commands import CommandResultV1
+from schemas.inbox import InboxResultV1, decode_answer
 
 log = logging.getLogger(__name__)
+Answer = CommandResultV1 | InboxResultV1
 _BACKOFF_S, _ENDS_S, _POLL_MS = 1.0, 10.0, 500
 
 
@@ -32,7 +34,7 @@ class Results(Protocol):
     def listening(self) -> bool:
         """Whether an answer given from now on is heard."""
 
-    def expect(self, command_id: str) -> asyncio.Future[CommandResultV1]:
+    def expect(self, command_id: str) -> asyncio.Future[Answer]:
         """What will hold the answer; cancel it to stop waiting. Raises Unavailable while nothing is heard."""
 
 
@@ -41,14 +43,14 @@ class Waiting:
 
     def __init__(self, heard: Callable[[CommandResultV1], None]) -> None:
         self._heard = heard
-        self._waiting: dict[str, asyncio.Future[CommandResultV1]] = {}
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self.listening = False
 
-    def expect(self, command_id: str) -> asyncio.Future[CommandResultV1]:
+    def expect(self, command_id: str) -> asyncio.Future[Answer]:
         """See Results."""
         if not self.listening:
             raise Unavailable("the answers to commands are not heard yet")
-        future: asyncio.Future[CommandResultV1] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[command_id] = future
         future.add_done_callback(lambda _: self._waiting.pop(command_id, None))
         return future
@@ -56,11 +58,11 @@ class Waiting:
     def take(self, value: bytes | None) -> None:
         """One record of the topic. What cannot be read is nobody's answer."""
         try:
-            result = decode_result(value or b"")
+            result = decode_answer(value or b"")
         except msgspec.DecodeError:
             log.warning("results.undecodable")
             return
-        if result.user_id:  # an answer of the registry is of no user
+        if isinstance(result, CommandResultV1) and result.user_id:  # an answer of the registry is of no user
             self._heard(result)
         future = self._waiting.get(result.command_id)
         if future is not None and not future.done():

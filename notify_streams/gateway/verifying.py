@@ -107,7 +107,7 @@ class Verifying:
         now = _now()
         notification = code_for(claimed, name, self.catalogue, secret=self.secrets[0], now=now)
         user = claimed.user_id.encode()
-        await self.commands.publisher.publish(topics.notifications("high"), user, encode(notification))
+        await self.commands.tell(topics.notifications("high"), user, encode(notification))
         return json_response(encode(UnderWay("sent", verification.WINDOW_MS // 1000)), status=202)
 
     async def _judge(self, claimed: Claimed, code: str) -> None:

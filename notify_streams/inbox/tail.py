@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from notify_streams.metrics import BYPASSED
 from notify_streams.ports import InboxCounts, InboxItem, Unavailable
+from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
 
 KEPT, KEPT_S = 100, 7 * 86400
@@ -17,39 +18,31 @@ TRIMMED_EVERY = 16  # sequences: a tail holds up to that many more; each command
 class LiveTail:
     """Expendable: without Redis a stream says `reset` and its reader lists again."""
 
-    def __init__(self, redis: Expendable) -> None:
-        self._redis = redis
+    def __init__(self, redis: Expendable, keys: InboxKeys) -> None:
+        self._redis, self._keys = redis, keys
 
     async def publish(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
         """Add the frames of these items; one round trip. Never raises for an absent Redis."""
         if not items:
             return
         try:
-            await self._redis.call(lambda client: _write(client, items, headers))
+            await self._redis.call(lambda client: _write(client, self._keys, items, headers))
         except Unavailable:
             BYPASSED.labels(engine="redis").inc()
 
 
-async def _write(client: Redis, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+async def _write(
+    client: Redis, keys: InboxKeys, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]
+) -> None:
     pipe: Any = client.pipeline(transaction=False)
     for item in items:
         frame = _frame(item, headers[item.user_id])
-        pipe.zadd(tail_key(item.user_id), {frame: item.sequence})
-        pipe.spublish(channel_of(item.user_id), frame)
+        pipe.zadd(keys.tail(item.user_id), {frame: item.sequence})
+        pipe.spublish(keys.channel(item.user_id), frame)
     for user in {item.user_id for item in items if item.sequence % TRIMMED_EVERY == 1}:
-        pipe.zremrangebyrank(tail_key(user), 0, -KEPT - 1)
-        pipe.expire(tail_key(user), KEPT_S)
+        pipe.zremrangebyrank(keys.tail(user), 0, -KEPT - 1)
+        pipe.expire(keys.tail(user), KEPT_S)
     await pipe.execute()
-
-
-def tail_key(user_id: str) -> str:
-    """A sorted set of frames by sequence; the braces keep a user's keys on one shard."""
-    return f"tail:{{{user_id}}}"
-
-
-def channel_of(user_id: str) -> str:
-    """The sharded channel on which a user's frames are published."""
-    return f"live:{{{user_id}}}"
 
 
 def _frame(item: InboxItem, after: InboxCounts) -> bytes:

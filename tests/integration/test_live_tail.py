@@ -8,11 +8,14 @@ import orjson
 import pytest
 
 from notify_streams.domain.ids import time_uuid
-from notify_streams.inbox.tail import KEPT, KEPT_S, LiveTail, channel_of, tail_key
+from notify_streams.inbox.tail import KEPT, KEPT_S, LiveTail
 from notify_streams.ports import InboxCounts, InboxItem
-from notify_streams.settings import Redis
+from notify_streams.settings import Kafka, Redis
+from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
 from tests.builders import NOW, an_id
+
+KEYS = InboxKeys.of(Kafka())
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def items(user: str, *sequences: int) -> list[InboxItem]:
 
 
 async def frames(expendable: Expendable, user: str) -> list[dict[str, Any]]:
-    kept: list[Any] = await expendable.call(lambda client: client.zrange(tail_key(user), 0, -1))
+    kept: list[Any] = await expendable.call(lambda client: client.zrange(KEYS.tail(user), 0, -1))
     return [orjson.loads(frame) for frame in kept]
 
 
@@ -49,7 +52,7 @@ def counted(frames: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
 
 async def test_each_frame_has_the_counts_as_of_its_sequence(expendable: Expendable) -> None:
     user = an_id()
-    await LiveTail(expendable).publish(items(user, 4, 5, 6), {user: InboxCounts(6, 5, 4)})
+    await LiveTail(expendable, KEYS).publish(items(user, 4, 5, 6), {user: InboxCounts(6, 5, 4)})
     assert counted(await frames(expendable, user)) == [(4, 3, 2), (5, 4, 3), (6, 5, 4)]
 
 
@@ -57,7 +60,7 @@ async def test_each_frame_has_the_counts_as_of_its_sequence(expendable: Expendab
 async def test_a_repeat_among_new_items_changes_no_count_and_adds_no_frame(
     expendable: Expendable, order: tuple[int, int]
 ) -> None:
-    user, tail = an_id(), LiveTail(expendable)
+    user, tail = an_id(), LiveTail(expendable, KEYS)
     await tail.publish(items(user, 1, 2, 3), {user: InboxCounts(3, 3, 3)})
     before = await frames(expendable, user)
     await tail.publish(items(user, *order), {user: InboxCounts(4, 4, 4)})
@@ -68,18 +71,18 @@ async def test_a_repeat_among_new_items_changes_no_count_and_adds_no_frame(
 
 async def test_only_the_newest_are_kept_and_not_for_ever(expendable: Expendable) -> None:
     user = an_id()
-    await LiveTail(expendable).publish(items(user, *range(1, KEPT + 31)), {user: InboxCounts(KEPT + 30, 1, 1)})
+    await LiveTail(expendable, KEYS).publish(items(user, *range(1, KEPT + 31)), {user: InboxCounts(KEPT + 30, 1, 1)})
     kept = await frames(expendable, user)
     assert [frame["sequence"] for frame in kept] == list(range(31, KEPT + 31))
-    left = await expendable.call(lambda client: client.ttl(tail_key(user)))
+    left = await expendable.call(lambda client: client.ttl(KEYS.tail(user)))
     assert KEPT_S - 10 < left <= KEPT_S
 
 
 async def test_who_listens_hears_every_frame(expendable: Expendable) -> None:
     user, heard = an_id(), list[dict[str, Any]]()
     listener: Any = expendable.client.pubsub()
-    await listener.ssubscribe(channel_of(user))
-    await LiveTail(expendable).publish(items(user, 1, 2), {user: InboxCounts(2, 2, 2)})
+    await listener.ssubscribe(KEYS.channel(user))
+    await LiveTail(expendable, KEYS).publish(items(user, 1, 2), {user: InboxCounts(2, 2, 2)})
     async with asyncio.timeout(5):
         while len(heard) < 2:
             message = await listener.get_message(ignore_subscribe_messages=True, timeout=0.1)
@@ -91,9 +94,9 @@ async def test_who_listens_hears_every_frame(expendable: Expendable) -> None:
 
 async def test_without_redis_nothing_is_raised() -> None:
     away = Expendable(Redis(url="redis://127.0.0.1:1/0"))
-    await LiveTail(away).publish(items("ann", 1), {"ann": InboxCounts(1, 1, 1)})
+    await LiveTail(away, KEYS).publish(items("ann", 1), {"ann": InboxCounts(1, 1, 1)})
     await away.close()
 
 
 async def test_nothing_is_asked_about_nothing(expendable: Expendable) -> None:
-    await LiveTail(expendable).publish([], {})
+    await LiveTail(expendable, KEYS).publish([], {})
