@@ -1,7 +1,7 @@
 """Contracts between what decides and what does: providers, stores, keys."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from notify_streams.domain.throttle import Grant
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
 from schemas.facts import Fact
+from schemas.frames import ItemView
 from schemas.outcomes import OutcomeV1
 from schemas.profiles import ProfileV1
 from schemas.receipts import ReceiptV1
@@ -109,7 +110,11 @@ class Catalogues(Protocol):
 
 
 class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of an inbox. `item_id` is a TIMEUUID made from accepted_at and the notification id."""
+    """One row of an inbox. `item_id` is a TIMEUUID made from accepted_at and the notification id.
+
+    An aggregated item that grows gets a new row, which `stands_for` the first one: the id by which people know it.
+    `count`, `actors` and `others` are what it speaks of.
+    """
 
     user_id: str
     item_id: UUID
@@ -123,7 +128,33 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     link: str | None = None
     payload: bytes = b"{}"
     read: bool = False
+    seen: bool = False
+    archived: bool = False
     expires_at: int = 0
+    stands_for: UUID | None = None
+    count: int = 1
+    actors: tuple[str, ...] = ()
+    others: int = 0
+
+    def view(self) -> ItemView:
+        """As people see it."""
+        return ItemView(
+            item_id=str(self.stands_for or self.item_id),
+            notification_id=self.notification_id,
+            type=self.type,
+            category=self.category,
+            accepted_at=datetime.fromtimestamp(self.accepted_at / 1000, UTC),
+            sequence=self.sequence,
+            state="archived" if self.archived else "read" if self.read else "unread",
+            seen=self.seen,
+            title=self.title,
+            body=self.body,
+            link=self.link,
+            count=self.count,
+            actors=self.actors,
+            others=self.others,
+            payload=msgspec.Raw(self.payload or b"{}"),
+        )
 
 
 class InboxCounts(msgspec.Struct, frozen=True):
@@ -141,7 +172,10 @@ class InboxStore(Protocol):
         """Write all. Raises Unavailable when the database does not take them."""
 
     async def page(self, user_id: str, *, before: UUID | None, limit: int, now: datetime) -> Sequence[InboxItem]:
-        """At most `limit` items older than `before`, newest first, over month borders. Raises Unavailable."""
+        """At most `limit` rows older than `before`, newest first, over month borders. Raises Unavailable.
+
+        Archived ones too, and none that has expired or that a newer row of the same item supersedes.
+        """
 
     async def counts(self, user_id: str) -> InboxCounts:
         """The header, zeros for somebody without an inbox. Raises Unavailable."""

@@ -92,12 +92,13 @@ class Gateway(_Section, frozen=True):
 
 
 class Limits(_Section, frozen=True):
-    """Sizes that are refused beyond."""
+    """What is refused beyond; `inbox_commands` are those of one user per second and gateway."""
 
     event_bytes: int = 256 * 1024
     expansion_bytes: int = 16 * 1024 * 1024
     recipients: int = 1000
     payload_depth: int = 32
+    inbox_commands: int = 50
 
 
 class Retention(_Section, frozen=True):

@@ -31,7 +31,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
     actors: tuple[str, ...] = ()
     others: int = 0
-    payload: msgspec.Raw = msgspec.Raw(b"{}")
+    payload: msgspec.Raw
 
 
 class _Frame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):

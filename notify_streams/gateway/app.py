@@ -23,6 +23,8 @@ from notify_streams.gateway.endpoints import EndpointsApi
 from notify_streams.gateway.events import Events
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
+from notify_streams.gateway.inbox_cache import InboxCache
+from notify_streams.gateway.inbox_commands import InboxCommands
 from notify_streams.gateway.known import RedisShared
 from notify_streams.gateway.ledger import Ledger, RedisLedger
 from notify_streams.gateway.notifications import Notifications, Told
@@ -46,6 +48,7 @@ from notify_streams.gateway.verifying import Verifying
 from notify_streams.ports import InboxStore, RecordStore, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
+from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
 from schemas.catalogue import Catalogue
 
@@ -70,6 +73,7 @@ class Parts:
     profiles: Profiles
     records: RecordStore
     inbox: InboxStore
+    cache: InboxCache
     status: Told
     explain: Told
     counting: Counting
@@ -110,6 +114,7 @@ def build(
         profiles=profiles,
         records=records,
         inbox=inbox,
+        cache=InboxCache(pipelined, InboxKeys.of(settings.kafka)),
         status=status,
         explain=explain,
         counting=Counting(pipelined, settings.kafka),
@@ -144,7 +149,8 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Preview(parts.auth, parts.catalogue, limits, parts.profiles, parts.renderer, parts.clock).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
         *Cancels(parts.auth, parts.records, parts.ledger, parts.publisher, rates).routes(),
-        *Inbox(parts.auth, parts.inbox).routes(),
+        *Inbox(parts.auth, parts.inbox, parts.cache).routes(),
+        *InboxCommands(parts.auth, asking, Rates(), settings.limits.inbox_commands, parts.clock).routes(),
         *PreferencesApi(parts.auth, parts.catalogue, parts.profiles, commands).routes(),
         *EndpointsApi(parts.auth, parts.profiles, commands, spelling).routes(),
         *Verifying(parts.auth, parts.catalogue, parts.profiles, commands, parts.counting, secrets).routes(),

@@ -22,6 +22,7 @@ from notify_streams.gateway import keys
 from notify_streams.gateway.app import Parts, application
 from notify_streams.gateway.auth import auth_of
 from notify_streams.gateway.counting import Counting
+from notify_streams.gateway.inbox_cache import InboxCache
 from notify_streams.gateway.keys import Key, Role
 from notify_streams.gateway.known import Known
 from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
@@ -32,11 +33,13 @@ from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.results import Waiting
 from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Renderer, Unavailable
 from notify_streams.settings import Auth, Gateway, Limits, Provider, Settings
+from notify_streams.stores.inbox_keys import InboxKeys
 from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
 from schemas.catalogue import Catalogue, Category, NotificationType
 from schemas.codec import encode
-from schemas.commands import decode_command
+from schemas.commands import FieldError, decode_command
 from schemas.facts import Fact
+from schemas.inbox import InboxCommandV1, InboxResultV1, decode_inbox_record
 from schemas.profiles import NOBODY, ProfileV1
 from schemas.words import Channel
 from tests.fakes import Renderer as Plain
@@ -70,6 +73,20 @@ class Orchestrator:
     silent: bool = False
     carried_out: int = 0
     hold: asyncio.Event | None = None
+    inbox: InboxCounts = field(default_factory=InboxCounts)
+    wrong: tuple[FieldError, ...] = ()
+
+    def of_inbox(self, command: InboxCommandV1, user_id: str) -> InboxResultV1:
+        self.inbox = InboxCounts(self.inbox.sequence + 1, self.inbox.unread, self.inbox.unseen)
+        return InboxResultV1(
+            command_id=command.command_id,
+            user_id=user_id,
+            status="invalid" if self.wrong else "applied",
+            sequence=self.inbox.sequence,
+            unread=self.inbox.unread,
+            unseen=self.inbox.unseen,
+            errors=self.wrong,
+        )
 
     async def publish(self, topic: str, key: bytes, value: bytes, headers: Headers = ()) -> None:
         if self.hold is not None:
@@ -77,6 +94,10 @@ class Orchestrator:
         if self.away:
             raise Unavailable("the broker is away")
         self.published.append((topic, key, value, headers))
+        if topic == "inbox-commands" and not self.silent:
+            command = decode_inbox_record(value)
+            assert isinstance(command, InboxCommandV1)
+            self.answers.take(encode(self.of_inbox(command, key.decode())))
         if topic == "user-commands" and not self.silent:
             self._carry_out(key.decode(), value)
         if topic == "address-changes" and not self.silent:
@@ -304,6 +325,7 @@ async def a_bench(
         profiles=profiles,
         records=records,
         inbox=store,
+        cache=InboxCache(NoRedis(), InboxKeys.of(settings.kafka)),
         status=fold,
         explain=fold,
         counting=Counting(NoRedis(), settings.kafka),
