@@ -114,7 +114,8 @@ async def test_profiles_and_user_state_survive_the_loss_of_the_disk_and_a_takeov
     await roles.broker.caught_up(normal, "orchestrator")
 
     mails, sent = await roles.mails(), await roles.broker.read("deliveries.email.normal")
-    assert len(sent) == len(mails) == 3 * len(USERS)
+    effects = {record.value for record in sent}  # the same bytes once more are a repeat, which its sender drops
+    assert len(effects) == len(mails) == 3 * len(USERS)
     for user in USERS:
         for event in ("one", "two", "three"):
             assert mails[ids.notification_id("tests", event, None, user)] == f"{user}@example.org"
