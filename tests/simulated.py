@@ -43,6 +43,7 @@ class Entry:
     delivery_id: str = ""
     identity: str = ""
     content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

@@ -91,7 +91,7 @@ async def test_the_pages_show_the_mails_and_the_html_can_do_nothing(simulator: R
     assert "&lt;b&gt;Zoë&lt;/b&gt;" in listing
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     _, page, _ = await ask(simulator, "/mail/1")
-    assert '<iframe src="/mail/1/html" sandbox' in page
+    assert '<iframe src="/message/1/html" sandbox' in page
     assert mail.delivery_id in page
     _, html, headers = await ask(simulator, "/mail/1/html")
     assert "<script>" in html

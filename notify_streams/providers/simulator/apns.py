@@ -7,10 +7,12 @@ import uuid
 import msgspec
 
 from notify_streams.providers.simulator.apple import Gate, Key, refusal, token_of
-from notify_streams.providers.simulator.asking import Kit, Told, event_of, wait
+from notify_streams.providers.simulator.asking import Kit, Told, event_of, kept, wait
+from notify_streams.providers.simulator.followed import answering as followed
 from notify_streams.providers.simulator.http2 import Outcome, Request, Response, Session
 
 PROVIDER = "apns"
+_HEADERS = ("apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-collapse-id", "apns-id")
 _STREAMS_AT_FIRST = 1  # "APNs allows only one stream until you post a request with a valid authentication token"
 _STREAMS = 1000
 # What Apple says where only a status was told.
@@ -66,7 +68,8 @@ async def start(kit: Kit, key: Key, certificate: str, host: str, port: int) -> A
         if refused is not None:
             return refused
         session.let(_STREAMS)
-        return await _taken(kit, request)
+        with followed():
+            return await _taken(kit, request)
 
     def session() -> Session:
         return Session(answering, streams=_STREAMS_AT_FIRST, sessions=sessions)
@@ -86,6 +89,7 @@ async def _taken(kit: Kit, request: Request) -> Outcome:
         delivery_id=request.headers.get("apns-id", ""),
         identity=request.headers.get("apns-collapse-id", ""),
         content=request.body,
+        headers=kept(request.headers, *_HEADERS),
     )
     await wait(told)
     return outcome

@@ -53,6 +53,7 @@ class Log(Protocol):
         delivery_id: str = "",
         identity: str = "",
         content: bytes | None = None,
+        headers: Mapping[str, str] = {},
     ) -> None:
         """Raises OSError when the disk does not take it: then nothing is said."""
 
@@ -77,6 +78,11 @@ async def wait(told: Told | None) -> None:
     """As long as was told; for ever where it hangs."""
     if told is not None:
         await asyncio.sleep(max(told.seconds, _HANG_S) if told.kind == "hang" else told.seconds)
+
+
+def kept(headers: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Those that say how to deliver a message; never what authorizes it."""
+    return {name: headers[name] for name in names if name in headers}
 
 
 def event_of(told: Told | None) -> Event:

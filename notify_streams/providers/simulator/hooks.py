@@ -13,10 +13,12 @@ from hashlib import sha256
 import orjson
 from aiohttp import web
 
-from notify_streams.providers.simulator.asking import Kit, Told, event_of
+from notify_streams.providers.simulator.asking import Kit, Told, event_of, kept
 from notify_streams.providers.simulator.over_http import broken_off
 
 PROVIDER = "webhook"
+UNSIGNED = "401 not signed"
+_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature", "Content-Type", "User-Agent")
 _TOLERANCE_S = 300
 
 
@@ -25,9 +27,9 @@ def routes(kit: Kit, secrets: Callable[[], Iterable[str]]) -> list[web.RouteDef]
 
     async def take(request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        to = str(request.rel_url)
+        to, shown = str(request.rel_url), kept(request.headers, *_HEADERS)
         if not is_signed(request.headers, body, secrets(), kit.clock()):
-            kit.log.add(provider=PROVIDER, event="refused", to=to, answer="401 not signed", content=body)
+            kit.log.add(provider=PROVIDER, event="refused", to=to, answer=UNSIGNED, content=body, headers=shown)
             return web.Response(status=401)
         told = kit.script.next(PROVIDER, to)
         status = _status(told)
@@ -39,6 +41,7 @@ def routes(kit: Kit, secrets: Callable[[], Iterable[str]]) -> list[web.RouteDef]
             delivery_id=request.headers["webhook-id"],
             identity=request.headers["webhook-id"],
             content=body,
+            headers=shown,
         )
         headers = {} if told is None else told.headers
         return await broken_off(request, told) or web.Response(status=status, headers=headers)

@@ -3,33 +3,25 @@
 import msgspec
 import orjson
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
-from notify_streams.providers.simulator import pages
+from notify_streams.providers.simulator import browse, changes
+from notify_streams.providers.simulator.followed import answering
 from notify_streams.providers.simulator.kit import Callbacks
 from notify_streams.providers.simulator.log import Log
 from notify_streams.providers.simulator.script import Rule, Script, Weather
 from notify_streams.providers.simulator.smtp import Listener
 
 _LARGEST = 16 * 1024 * 1024
-_PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-# What a mail may do when it is shown: nothing but look like itself.
-_MAIL_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
 def application(script: Script, log: Log, smtp: Listener, callbacks: Callbacks) -> web.Application:
     """The pages, and the routes that control it."""
     served = _Served(script, log, smtp, callbacks)
-    app = web.Application(client_max_size=_LARGEST)
+    app = web.Application(client_max_size=_LARGEST, middlewares=[changes.own_pages_only, _timed])
     app.add_routes(
         [
-            web.get("/", served.list),
-            web.get("/mail/{n:\\d+}", served.mail),
-            web.get("/mail/{n:\\d+}/html", served.html),
-            web.get("/mail/{n:\\d+}/source", served.source),
-            web.get("/{name:style\\.css|page\\.js}", served.asset),
+            *browse.routes(script, log),
             web.get("/log", served.entries),
             web.delete("/log", served.clear),
             web.get("/counts", served.counts),
@@ -45,35 +37,18 @@ def application(script: Script, log: Log, smtp: Listener, callbacks: Callbacks) 
     return app
 
 
+@web.middleware
+async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    with answering():
+        return await handler(request)
+
+
 class _Served:
     def __init__(self, script: Script, log: Log, smtp: Listener, callbacks: Callbacks) -> None:
         self._script = script
         self._log = log
         self._smtp = smtp
         self._callbacks = callbacks
-
-    async def list(self, request: web.Request) -> web.Response:
-        shown = pages.listing(self._log, request.query.get("q", ""), request.query.get("show", "all"))
-        return _page(shown)
-
-    async def mail(self, request: web.Request) -> web.Response:
-        mail = self._log.mail(int(request.match_info["n"]))
-        return _page(pages.missing(), 404) if mail is None else _page(pages.mail(mail))
-
-    async def html(self, request: web.Request) -> web.Response:
-        mail = self._log.mail(int(request.match_info["n"]))
-        body = "" if mail is None else pages.html_part(mail)
-        return web.Response(text=body, content_type="text/html", headers={"Content-Security-Policy": _MAIL_POLICY})
-
-    async def source(self, request: web.Request) -> web.Response:
-        mail = self._log.mail(int(request.match_info["n"]))
-        if mail is None:
-            raise web.HTTPNotFound
-        text = mail.content.decode("utf-8", "replace")
-        return web.Response(text=text, content_type="text/plain", headers={"X-Content-Type-Options": "nosniff"})
-
-    async def asset(self, request: web.Request) -> web.FileResponse:
-        return web.FileResponse(pages.FOLDER / request.match_info["name"])
 
     async def entries(self, request: web.Request) -> web.Response:
         since = request.query.get("since", "0")
@@ -125,11 +100,6 @@ class _Served:
     async def ready(self, request: web.Request) -> web.Response:
         ready = self._smtp.serving
         return _json({"status": "ok" if ready else "SMTP does not listen"}, 200 if ready else 503)
-
-
-def _page(text: str, status: int = 200) -> web.Response:
-    headers = {"Content-Security-Policy": _PAGE_POLICY, "Cache-Control": "no-store"}
-    return web.Response(text=text, status=status, content_type="text/html", headers=headers)
 
 
 def _json(value: object, status: int = 200) -> web.Response:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import aiohttp
 
+from notify_streams.providers.simulator.followed import Posted, followed
 from notify_streams.providers.simulator.later import Post, words_of_mail
 from notify_streams.providers.simulator.log import Log
 from notify_streams.providers.simulator.script import Script
@@ -106,13 +108,21 @@ class Callbacks:
         log.warning("callback.given_up url=%s", url.partition("?")[0])
 
     async def _once(self, url: str, post: Post) -> bool:
+        status = await self._status(url, post)
+        taken = status is not None and 200 <= status < 300
+        self.posted += taken
+        self.refused += status is not None and not taken
+        about = followed()
+        if about is not None:
+            at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            about.posts.append(Posted(at, url, post.body, "no answer" if status is None else str(status)))
+        return taken
+
+    async def _status(self, url: str, post: Post) -> int | None:
         if self._http is None:
             self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10))
         async with self._slots:
             with suppress(aiohttp.ClientError, OSError, TimeoutError):
                 async with self._http.post(url, data=post.body, headers=post.headers) as answer:
-                    taken = 200 <= answer.status < 300
-                    self.posted += taken
-                    self.refused += not taken
-                    return taken
-        return False
+                    return answer.status
+        return None

@@ -2,13 +2,15 @@
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import orjson
+
+from notify_streams.providers.simulator.followed import Followed, followed
 
 KEPT = 2000
 MAIL = frozenset({"smtp", "ses", "sendgrid"})
@@ -38,14 +40,15 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Mail(msgspec.Struct, frozen=True):
-    """A message that was accepted, as it came (what a browser decrypts: as it read it)."""
+    """A message as it came (what a browser decrypts: as it read it); `headers` are those that say how to deliver it."""
 
     entry: Entry
     content: bytes
+    headers: Mapping[str, str] = {}
 
 
 class Log:
-    """Appends to a file that outlives the process; memory holds the last mails and the counts only."""
+    """Appends to a file that outlives the process; memory holds the last messages and the counts only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,6 +58,7 @@ class Log:
         self.by_provider: Counter[tuple[str, str]] = Counter()
         self.mails: deque[Mail] = deque(maxlen=KEPT)
         self.recent: deque[Entry] = deque(maxlen=KEPT)
+        self.followed: dict[int, Followed] = {}
         self._n = 0
         self._recount()
 
@@ -69,6 +73,7 @@ class Log:
         identity: str = "",
         content: bytes | None = None,
         stage: str = "",
+        headers: Mapping[str, str] = {},
     ) -> None:
         """Written before the answer goes out. Raises OSError when the disk does not take it: then nothing is said."""
         message_id = _message_id(content) if content is not None and provider in MAIL else ""
@@ -89,8 +94,9 @@ class Log:
         if os.write(self._file, line) != len(line):
             raise OSError(f"{self.path} took only part of a line")
         self._count(entry)
-        if event == "accepted" and content is not None:
-            self.mails.append(Mail(entry, content))
+        if content is not None:
+            self.mails.append(Mail(entry, content, headers))
+        self._follow(entry.n)
 
     def since(self, position: int) -> tuple[list[Any], int]:
         """Entries from a position that an earlier call gave (0: the first), at most 10,000, and where to go on."""
@@ -105,8 +111,12 @@ class Log:
         return entries, position
 
     def mail(self, n: int) -> Mail | None:
-        """One that is still in memory."""
+        """One whose content is still in memory."""
         return next((m for m in reversed(self.mails) if m.entry.n == n), None)
+
+    def entry(self, n: int) -> Entry | None:
+        """One of the last ones."""
+        return next((e for e in reversed(self.recent) if e.n == n), None)
 
     def clear(self) -> None:
         """Forget everything, the file's content too."""
@@ -115,6 +125,7 @@ class Log:
         self.by_provider.clear()
         self.mails.clear()
         self.recent.clear()
+        self.followed.clear()
         self._n = 0
 
     def close(self) -> None:
@@ -138,6 +149,12 @@ class Log:
                     yield msgspec.json.decode(line, type=Entry), end
                 except msgspec.DecodeError:
                     return
+
+    def _follow(self, n: int) -> None:
+        known = followed()
+        if known is not None:
+            self.followed[n] = known
+            self.followed.pop(n - KEPT, None)
 
     def _count(self, entry: Entry) -> None:
         self._n = entry.n

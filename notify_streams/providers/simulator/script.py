@@ -7,7 +7,8 @@ provider says of an address that is no more. A number is how often, or how long.
 
 import random
 import re
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
@@ -79,6 +80,11 @@ class Weather(msgspec.Struct, frozen=True, omit_defaults=True):
     reset: Share = 0.0
     hung: Share = 0.0
 
+    @property
+    def bad(self) -> bool:
+        """Whether it changes anything."""
+        return any((self.latency_s, self.refused, self.dropped, self.reset, self.hung))
+
 
 _BOUNCE = Reply("rcpt", 550, "5.1.1 The mailbox does not exist")
 _BUSY = Reply("rcpt", 451, "4.7.1 Greylisted, come back later")
@@ -87,13 +93,18 @@ _GONE: Mapping[str, Reply] = {"fcm": Reply("data", 404), "apns": Reply("data", 4
 
 
 class Script:
-    """The rules, the weather, and how far each recipient has got in its own. `chance` gives [0, 1)."""
+    """The rules, the weather, and how far each recipient has got in its own. `chance` gives [0, 1).
 
-    def __init__(self, chance: Callable[[], float] = random.random) -> None:
+    `since` and `struck` say from when a provider's weather is in force (seconds), and how many requests it met.
+    """
+
+    def __init__(self, chance: Callable[[], float] = random.random, clock: Callable[[], float] = time.time) -> None:
         self._rules: dict[tuple[str, str], Rule] = {}
         self._weather: dict[str, Weather] = {}
         self._used: OrderedDict[tuple[str, str], int] = OrderedDict()
-        self._chance = chance
+        self._chance, self._clock = chance, clock
+        self.since: dict[str, float] = {}
+        self.struck: Counter[str] = Counter()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -114,8 +125,16 @@ class Script:
             del self._used[used]
 
     def forecast(self, weather: Weather) -> None:
-        """From now on."""
-        self._weather[weather.provider] = weather
+        """From now on. Fine weather is only taken away."""
+        self._weather.pop(weather.provider, None)
+        self.struck[weather.provider] = 0
+        if weather.bad:
+            self._weather[weather.provider], self.since[weather.provider] = weather, self._clock()
+
+    def begun(self, rule: Rule) -> tuple[int, int]:
+        """How many recipients it has answered, and how often."""
+        used = [count for key, count in self._used.items() if _matches(rule, *key)]
+        return len(used), sum(used)
 
     def clear(self) -> None:
         """Back to conventions alone."""
@@ -176,6 +195,7 @@ class Script:
             (weather.hung, Reply("hang")),
         ):
             if drawn < share:
+                self.struck[provider] += 1
                 return reply
             drawn -= share
         return Reply("delay", seconds=latency) if latency else None

@@ -6,6 +6,7 @@ from typing import cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from notify_streams.providers.simulator.followed import answering
 from notify_streams.providers.simulator.log import Event, Log
 from notify_streams.providers.simulator.script import Reply, Script
 
@@ -99,6 +100,10 @@ class Answers:
 
     async def handle_DATA(self, server: Server, session: Session, envelope: Envelope) -> str | None:
         """A script's answer, none at all with the connection closed, or 250."""
+        with answering():
+            return await self._at_end(server, envelope)
+
+    async def _at_end(self, server: Server, envelope: Envelope) -> str | None:
         to, content = ", ".join(envelope.rcpt_tos), cast(bytes, envelope.content)
         reply = self._script.at_end(envelope.rcpt_tos[0]) or _TAKEN
         if reply.seconds:

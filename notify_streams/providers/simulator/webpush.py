@@ -9,7 +9,7 @@ import uuid
 import msgspec
 from aiohttp import web
 
-from notify_streams.providers.simulator.asking import Kit, event_of
+from notify_streams.providers.simulator.asking import Kit, event_of, kept
 from notify_streams.providers.simulator.browsers import Browser, Refused, Senders, check_headers
 from notify_streams.providers.simulator.over_http import broken_off
 
@@ -60,6 +60,7 @@ async def _taken(kit: Kit, request: web.Request, name: str, content: bytes) -> w
         delivery_id=_delivery_id(content),
         identity=request.headers.get("Topic", ""),
         content=content,
+        headers=kept(request.headers, "TTL", "Urgency", "Topic", "Content-Encoding"),
     )
     broken = await broken_off(request, told)
     if broken is not None:
