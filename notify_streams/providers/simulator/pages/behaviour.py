@@ -1,6 +1,7 @@
 """How the providers do: what weather and which rules are in force, and the forms that change them."""
 
 from datetime import UTC, datetime
+from itertools import groupby
 
 import msgspec
 
@@ -46,14 +47,16 @@ def behaviour(script: Script, log: Log, problem: str = "") -> str:
 def sentence(bad: list[Sky], rules: list[Shown]) -> str:
     """The state, for the top of the page."""
     said = [f"{says.NAMES[s.provider]} {s.said} since {s.since[11:16]}; {s.struck:,} {_calls(s.struck)}." for s in bad]
-    words = [*said] if said else ["Every provider takes everything at once."]
+    words = said or ["Every provider takes everything at once."]
     if rules:
         words.append(f"{len(rules)} rule{'' if len(rules) == 1 else 's'} for single recipients.")
     return " ".join(words)
 
 
-def _calls(number: int) -> str:
-    return "call went wrong" if number == 1 else "calls went wrong"
+def _struck(number: int) -> str:
+    if not number:
+        return ""
+    return "; 1 call went wrong" if number == 1 else f"; {number:,} calls went wrong"
 
 
 def _sky(provider: str, weather: Weather | None, script: Script, log: Log) -> Sky:
@@ -67,8 +70,7 @@ def _sky(provider: str, weather: Weather | None, script: Script, log: Log) -> Sk
 def _said(weather: Weather) -> str:
     parts = []
     if weather.refused:
-        code = says.NAMES.get(weather.provider, "") and weather.code
-        parts.append(f"answers {code}" + ("" if weather.refused == 1 else f" to {weather.refused:.0%}"))
+        parts.append(f"answers {weather.code}" + ("" if weather.refused == 1 else f" to {weather.refused:.0%}"))
     for share, word in ((weather.dropped, "drops"), (weather.reset, "resets"), (weather.hung, "never answers")):
         if share:
             parts.append(f"{word} {share:.0%}" if share < 1 else f"{word} everything")
@@ -79,7 +81,8 @@ def _said(weather: Weather) -> str:
 
 def _shown(rule: Rule, script: Script) -> Shown:
     recipients, times = script.begun(rule)
-    answers = ", then ".join(_answer(reply) for reply in rule.answers) or "takes it"
+    runs = [(words, len([*same])) for words, same in groupby(map(_answer, rule.answers))]
+    answers = ", then ".join(f"{words} {n} times" if n > 1 else words for words, n in runs) or "takes it"
     return Shown(rule, answers, ", ".join(rule.then or ()), recipients, times)
 
 

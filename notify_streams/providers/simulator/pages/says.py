@@ -24,7 +24,7 @@ CHANNELS: dict[str, Kind] = {
 }
 NAMES = {
     "smtp": "SMTP",
-    "ses": "Amazon SES",
+    "ses": "SES",
     "sendgrid": "SendGrid",
     "fcm": "FCM",
     "apns": "APNs",
