@@ -46,7 +46,7 @@ def behaviour(script: Script, log: Log, problem: str = "") -> str:
 
 def sentence(bad: list[Sky], rules: list[Shown]) -> str:
     """The state, for the top of the page."""
-    said = [f"{says.NAMES[s.provider]} {s.said} since {s.since[11:16]}; {s.struck:,} {_calls(s.struck)}." for s in bad]
+    said = [f"{says.NAMES[s.provider]} {s.said} since {s.since[11:16]}{_struck(s.struck)}." for s in bad]
     words = said or ["Every provider takes everything at once."]
     if rules:
         words.append(f"{len(rules)} rule{'' if len(rules) == 1 else 's'} for single recipients.")
