@@ -136,6 +136,11 @@ class Script:
         used = [count for key, count in self._used.items() if _matches(rule, *key)]
         return len(used), sum(used)
 
+    def latency(self, provider: str) -> float:
+        """Of an answer that goes well, in seconds."""
+        weather = self._weather.get(provider)
+        return 0.0 if weather is None else weather.latency_s
+
     def clear(self) -> None:
         """Back to conventions alone."""
         self._rules.clear()

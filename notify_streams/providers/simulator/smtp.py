@@ -86,11 +86,20 @@ class Answers:
         self._script = script
         self._log = log
 
+    async def handle_MAIL(
+        self, server: Server, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Always 250; in slow weather every reply is slow."""
+        await asyncio.sleep(self._script.latency("smtp"))
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 2.1.0 OK"
+
     async def handle_RCPT(
         self, server: Server, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         """A script's answer, or 250."""
-        reply = self._script.at_rcpt(address) or Reply("rcpt", 250, "2.1.5 OK")
+        reply = self._script.at_rcpt(address) or Reply("rcpt", 250, "2.1.5 OK", seconds=self._script.latency("smtp"))
         if reply.seconds:
             await asyncio.sleep(reply.seconds)
         if reply.code < 300:
