@@ -1,12 +1,14 @@
 """A run of four notifications, as the files have it and as the sources tell it; all of it agrees by default."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 from notify_streams.domain.ids import delivery_id
 from notify_streams.domain.status import NotificationStatus, fold
 from notify_streams.local.demo.inputs import Inputs
 from notify_streams.local.demo.measured import Letter, Measured, Timer
+from notify_streams.local.demo.messages import Entry
 from schemas.decisions import Defer, Deliver, Suppress
 from schemas.facts import Fact
 from schemas.words import Reason
@@ -25,6 +27,12 @@ LETTERS = [
         notification_id=FAILED,
     ),
 ]
+
+
+def an_entry(notification_id: str, *, event: str = "accepted", provider: str = "smtp") -> Entry:
+    delivery = delivery_id(notification_id, "email", "home")
+    at = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
+    return Entry(n=1, at=at, event=event, to="ann@example.com", provider=provider, delivery_id=delivery)
 
 
 def a_status(id_: str, *facts: Fact) -> NotificationStatus:
@@ -84,5 +92,6 @@ def all_measured(**other: Any) -> Measured:
         "unread": 2,
         "timers": [Timer(timer_id="decide/x", notification_id=DEFERRED, channels=("inapp",), due_at=NOON * 2)],
         "letters": LETTERS,
+        "entries": [an_entry(SENT), an_entry(FAILED, event="refused")],
     }
     return Measured(**{**given, **other})

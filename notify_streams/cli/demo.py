@@ -32,8 +32,11 @@ T = TypeVar("T")
 _FIRST = {"gateway", "orchestrator"}  # people can be enrolled while the others still start
 # Short waits, so that retries and unknown outcomes end within the run.
 _FOR_THE_DEMO = {
+    "CHANNELS__EMAIL__PROVIDERS": '["ses", "sendgrid", "smtp"]',
     "CHANNELS__EMAIL__RETRY__BASE": "1s",
+    "CHANNELS__EMAIL__RETRY__CAP": "2s",
     "CHANNELS__EMAIL__RETRY__ATTEMPTS": "4",
+    "CHANNELS__SMS__RETRY__BASE": "1s",
     "CHANNELS__EMAIL__LOCK": "10s",
     "AUTH__MODE": "keys",
     "AUTH__JWT_ALGORITHM": "HS256",

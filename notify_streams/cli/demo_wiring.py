@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import msgspec
 
 from notify_streams import bootstrap, settings
+from notify_streams.domain.hooks import Hook
 from notify_streams.gateway import keys as ring
 from notify_streams.gateway.keys import Key, Role
 from notify_streams.local import addresses
@@ -17,10 +19,12 @@ from notify_streams.local.demo.api import Api, Secrets
 from notify_streams.local.demo.enrol import people
 from notify_streams.local.demo.inboxes import Inboxes
 from notify_streams.local.demo.lines import KEYS, Run
+from notify_streams.local.demo.messages import PRODUCER
 from notify_streams.local.demo.play import LogCount, Means, Played, play
 from notify_streams.local.demo.report import Shown
 from notify_streams.local.status import Status
 from notify_streams.local.system import Plan
+from notify_streams.providers.webhook import signing
 from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.records.reconcile import reconcile
 from notify_streams.settings import Settings
@@ -34,8 +38,9 @@ async def perform(
 ) -> None:
     """Play and show; `ready` ends when every role serves. Raises ApiError, KafkaError, Unavailable."""
     programs = {row.name: row.address for row in status.rows if row.kind == "program"}
-    secrets = _secrets(run, plan.state, tokens)
-    async with _means(plan.state, programs, secrets, ready) as means:
+    hook = Hook(f"{run.key}-shop", f"{programs['simulator']}{PRODUCER}{run.name}", (run.source("/shop/*"),))
+    secrets = _secrets(run, plan.state, tokens, hook)
+    async with _means(plan.state, programs, secrets, ready, hook) as means:
         played = await play(means, run, shown.progress)
         shown.show(await _examples(means, played), None if once else means)
 
@@ -52,7 +57,7 @@ async def _examples(means: Means, played: Played) -> Shown:
 
 @asynccontextmanager
 async def _means(
-    state: Path, programs: dict[str, str], secrets: Secrets, ready: Awaitable[object]
+    state: Path, programs: dict[str, str], secrets: Secrets, ready: Awaitable[object], hook: Hook
 ) -> AsyncIterator[Means]:
     found = _settings_of(state)
     catalogue, limits = bootstrap.catalogue(found), bootstrap.limits(found)
@@ -79,6 +84,7 @@ async def _means(
                 limits=limits,
                 ready=lambda: ready,
                 recount=recount,
+                hook=hook,
             )
     finally:
         await session.close()
@@ -98,8 +104,8 @@ def _settings_of(state: Path) -> Settings:
     return settings.load({**os.environ, **found.environment()})
 
 
-def _secrets(run: Run, state: Path, tokens: str) -> Secrets:
-    """A key for each role. They work until the next run, which revokes them first."""
+def _secrets(run: Run, state: Path, tokens: str, hook: Hook) -> Secrets:
+    """A key for each role, and one that wants to hear. They work until the next run, which revokes them first."""
     path, made_at = state / "keys.json", run.at.isoformat(timespec="seconds")
     for left in [key.name for key in ring.read(path) if key.name.startswith(KEYS)]:
         ring.revoke(path, left)
@@ -108,4 +114,6 @@ def _secrets(run: Run, state: Path, tokens: str) -> Secrets:
     for role, name in names.items():
         key = Key(name=name, role=role, hash="", sources=(run.source("/*"),), created_at=made_at)
         ring.create(path, key, secrets[role])
+    shop = Key(name=hook.name, role="producer", hash="", sources=hook.sources, created_at=made_at, webhook=hook.url)
+    ring.create(path, msgspec.structs.replace(shop, webhook_secret=signing.new_secret()), ring.new_secret())
     return Secrets(secrets["producer"], secrets["service"], secrets["operator"], tokens)

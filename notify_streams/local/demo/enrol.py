@@ -18,7 +18,7 @@ def people() -> list[dict[str, Any]]:
 
 
 async def enrol(api: Api, users: list[dict[str, Any]], done: Callable[[], None]) -> None:
-    """Each sets preferences with a token of their own; a service puts their mailboxes. Raises ApiError.
+    """Each sets preferences with a token of their own; a service puts where they are reached. Raises ApiError.
 
     Many at once: the system works off commands in batches, so that they take little longer than one.
     """
@@ -33,7 +33,7 @@ async def enrol(api: Api, users: list[dict[str, Any]], done: Callable[[], None])
         changes = [put("PATCH", f"{path}/preferences", api.secrets.token(user["user_id"]), user["preferences"])]
         for endpoint in user["endpoints"]:
             place = f"{path}/endpoints/{endpoint['channel']}/{endpoint['endpoint_id']}"
-            known = {name: endpoint[name] for name in ("address", "verified")}
+            known = {name: endpoint[name] for name in ("address", "verified", "platform") if name in endpoint}
             changes.append(put("PUT", place, api.secrets.service, known))
         await asyncio.gather(*changes)
         done()

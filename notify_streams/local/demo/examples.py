@@ -14,7 +14,7 @@ from notify_streams.domain.status import NotificationStatus
 from schemas.words import Channel, Reason, State
 
 from .api import Api, ApiError
-from .mails import Entry
+from .messages import MAIL, Entry
 
 _HEADERS = ("From", "To", "Subject", "Message-ID", "Content-Language")
 _ITEMS = 6
@@ -62,15 +62,15 @@ async def mail(
 ) -> Mail | None:
     """The last order confirmation that was taken at once, by a mailbox without a quirk. Raises ApiError."""
     orders = {d.delivery_id for s in statuses if s.type == "order.confirmed" for c in s.channels for d in c.deliveries}
-    taken = [e for e in entries if e.event == "accepted" and e.delivery_id in orders and "+" not in e.to]
+    taken = [e for e in entries if _at_once(e) and e.delivery_id in orders]
     entry = taken[-1] if taken else None
     if entry is None:
         return None
     try:
-        async with http.get(f"{simulator}/mail/{entry.n}/source") as answer:
+        async with http.get(f"{simulator}/message/{entry.n}/source") as answer:
             parsed = email.message_from_bytes(await answer.read(), EmailMessage, policy=email.policy.default)
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise ApiError(f"{simulator}/mail/{entry.n}/source: {error!r}") from error
+        raise ApiError(f"{simulator}/message/{entry.n}/source: {error!r}") from error
     body = parsed.get_body(("plain",))
     text = "" if body is None else body.get_content().strip()
     return Mail(entry.n, [(name, str(parsed[name])) for name in _HEADERS if name in parsed], text)
@@ -90,6 +90,10 @@ async def _explained(api: Api, notification_id: str, channel: Channel) -> Untold
     story = await api.get(f"/v1/notifications/{notification_id}/explain", api.secrets.operator)
     lines = [line["text"] for line in story["lines"]]
     return Untold(notification_id, channel, story["headline"], lines, list(story["ending"]))
+
+
+def _at_once(entry: Entry) -> bool:
+    return entry.event == "accepted" and entry.provider in MAIL and "+" not in entry.to
 
 
 def _is(channel: Any, name: Channel, state: State) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from notify_streams.local.demo.people import PEOPLE, Person, users
+from notify_streams.local.demo.people import LATE_WORDS, PEOPLE, Person, users
 
 FOLDER = Path(__file__).parent
 Line = dict[str, Any]
@@ -34,7 +34,7 @@ class Hour:
         """Anybody else."""
         return self._random.choice([p for p in PEOPLE if p is not but])
 
-    def order(self) -> Line:
+    def order(self, to: Person | None = None) -> Line:
         """A purchase."""
         number = f"2026-{next(self._numbers):04d}"
         chosen = [(self._random.randint(1, 3), *p) for p in self._random.sample(_PRODUCTS, self._random.randint(1, 3))]
@@ -43,7 +43,7 @@ class Hour:
         payload = {"order": number, "total": f"{total:.2f} EUR", "items": items}
         payload["url"] = f"https://shop.example/orders/{number}"
         return _event(
-            "normal", "/shop/orders", f"order-{number}-confirmed", "order.confirmed", [self.someone()], payload
+            "normal", "/shop/orders", f"order-{number}-confirmed", "order.confirmed", [to or self.someone()], payload
         )
 
     def social(self, kind: str) -> Line:
@@ -65,18 +65,18 @@ class Hour:
             }
         return line
 
-    def code(self) -> Line:
+    def code(self, to: Person | None = None) -> Line:
         """A one-time password."""
         payload = {"code": f"{self._random.randrange(1_000_000):06d}", "minutes": 5}
-        return _event("high", "/auth", f"otp-{next(self._numbers)}", "auth.otp", [self.someone()], payload)
+        return _event("high", "/auth", f"otp-{next(self._numbers)}", "auth.otp", [to or self.someone()], payload)
 
-    def message(self) -> Line:
+    def message(self, to: Person | None = None) -> Line:
         """A direct message."""
         actor = self.someone()
         payload = {"text": self._random.choice(_MESSAGES), "url": f"https://app.example/messages/{actor.user_id}"}
         number = next(self._numbers)
         line = _event(
-            "high", "/app/messages", f"message-{number}", "message.direct", [self.someone(but=actor)], payload
+            "high", "/app/messages", f"message-{number}", "message.direct", [to or self.someone(but=actor)], payload
         )
         line["event"]["data"]["actor"] = {"id": actor.user_id, "name": actor.name}
         return line
@@ -118,6 +118,7 @@ def hour() -> tuple[list[Line], list[Line]]:
             *good,
             *_late(h),
             *_scheduled(h),
+            *_troubled(h),
             *_binary(h),
             *_bad(h),
             {"topic": "normal", "null": True},
@@ -157,6 +158,14 @@ def _scheduled(h: Hour) -> list[Line]:
     return [{**line, "send_in_s": after} for line, after in ((h.order(), 4), (h.order(), 6), (h.alert(), 6))] + [
         {**h.order(), "send_in_s": 3600}
     ]
+
+
+def _troubled(h: Hour) -> list[Line]:
+    """What meets trouble, and what comes once it is known: a bounce, a complaint, a dead device, a useless number."""
+    mails, devices, phones = ([PEOPLE[number] for number in LATE_WORDS[what]] for what in ("mail", "push", "text"))
+    first = [*(h.order(p) for p in mails), *(h.message(p) for p in devices), *(h.code(p) for p in phones)]
+    again = [*(h.order(p) for p in mails), *(h.message(p) for p in devices), *(h.code(p) for p in phones)]
+    return first + [{**line, "send_in_s": 8} for line in again]
 
 
 def _binary(h: Hour) -> list[Line]:

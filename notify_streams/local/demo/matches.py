@@ -8,6 +8,7 @@ import msgspec
 from notify_streams.domain.status import NotificationStatus
 from schemas.words import Channel, Reason, State
 
+from .carriers import is_call
 from .inputs import Inputs
 from .measured import TERM_OF, Measured
 
@@ -32,6 +33,7 @@ def matches(inputs: Inputs, measured: Measured) -> tuple[Match, ...]:
         _events(measured),
         _notifications(inputs, measured),
         _mails(measured),
+        _told(measured),
         _items(measured),
         _waiting(measured),
         _buried(measured),
@@ -114,7 +116,7 @@ def _mails(measured: Measured) -> Match:
         for channel in status.channels
         if channel.channel == "email"
         for delivery in channel.deliveries
-        if delivery.state in (State.SENT, State.DELIVERED)
+        if any(attempt.state == "sent" and is_call(attempt) for attempt in delivery.attempts)
     }
     again = sum(n - 1 for n in excused(measured).values())
     return Match(
@@ -123,6 +125,18 @@ def _mails(measured: Measured) -> Match:
             ("sent by their facts", len(sent)),
             ("accepted in the simulator's log", len(measured.mails) - again),
             ("the same deliveries", len(sent & {*measured.mails})),
+        ),
+    )
+
+
+def _told(measured: Measured) -> Match:
+    """What a producer hears of its own notifications, each state once."""
+    return Match(
+        "webhooks to the shop",
+        (
+            ("by the facts of its notifications", len(measured.to_tell)),
+            ("taken with its signature", len(measured.told)),
+            ("the same", len(measured.to_tell & measured.told)),
         ),
     )
 

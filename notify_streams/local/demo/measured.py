@@ -9,6 +9,7 @@ from notify_streams.domain.status import NotificationStatus
 from schemas.words import Channel, State
 
 from .inputs import Identity
+from .messages import Entry
 
 TERMS = ("sent", "failed", "expired", "suppressed", "cancelled", "collected", "pending")
 TERM_OF: Mapping[State, str] = {
@@ -44,7 +45,11 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sources say of one run. `rows`: how many inbox rows a notification has; `mails`: delivery ids."""
+    """What the sources say of one run.
+
+    `rows`: how many inbox rows a notification has; `mails`: delivery ids; `entries`: what providers met of ours, and
+    `posted` what they posted later; `told`: what the shop was told, by id, `to_tell` what it has to hear.
+    """
 
     acknowledged: int
     answers: Counter[int]
@@ -61,6 +66,10 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
     timers: Sequence[Timer]
     letters: Sequence[Letter]
+    entries: Sequence[Entry] = ()
+    posted: Mapping[str, int] = {}
+    told: frozenset[str] = frozenset()
+    to_tell: frozenset[str] = frozenset()
 
     @property
     def refused(self) -> int:

@@ -12,6 +12,7 @@ import aiohttp
 import msgspec
 
 from notify_streams.domain.accept import Limits
+from notify_streams.domain.hooks import Hook
 from notify_streams.ports import Records
 from notify_streams.settings import Settings
 from notify_streams.streaming import topics
@@ -24,15 +25,17 @@ from .gauges import Counts
 from .inboxes import Header, Inboxes
 from .inputs import Inputs, inputs
 from .lines import Run
-from .mails import Entry, MailLog
 from .measured import Measured
+from .messages import Entry, MessageLog
 from .offsets import Place, end_of
 from .progress import Progress
 from .publish import over_http, to_topics
 from .settling import Settling
 from .tally import Sheet, sheet
+from .trouble import Simulator
 
 PATIENCE_S = 120.0
+LATER_S = 30.0
 _LOOK_S = 0.5
 _QUIET_LOOKS = 20
 
@@ -48,7 +51,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What a run works with.
 
     `programs`: base addresses by name. `ready` returns once all of them serve: until then only the gateway and the
-    orchestrator do. `recount` reads a span (ms) of the topics back.
+    orchestrator do. `recount` reads a span (ms) of the topics back. `hook` is the shop's webhook.
     """
 
     settings: Settings
@@ -62,6 +65,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     ready: Callable[[], Awaitable[object]]
     recount: Callable[[int, int], Awaitable[LogCount]]
+    hook: Hook
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,12 +92,14 @@ class _Mark(msgspec.Struct, frozen=True, kw_only=True):
     letters: Place
     headers: Mapping[str, Header]
     counts: Counts
+    posted: Counter[str]
 
 
 async def play(means: Means, run: Run, progress: Progress) -> Played:
     """Raises ApiError, KafkaError, Unavailable when the run cannot go on."""
-    users = people()
-    mails = MailLog(means.state)
+    simulator = _simulator(means)
+    await simulator.prepare()
+    users, mails = await simulator.reached(people()), MessageLog(means.state)
     progress.stage, progress.people.of = "The people say what they want", len(users)
     await enrol(means.api, users, progress.people.add)
     progress.stage = "Waiting until every role is ready"
@@ -112,7 +118,9 @@ async def play(means: Means, run: Run, progress: Progress) -> Played:
         progress.stage = "Waiting until all is final"
         settling = Settling(means.records, expected.notifications)
         await settling.wait(PATIENCE_S, lambda now: _tell(now, progress))
-    seconds = time() - began
+        seconds = time() - began
+        progress.stage, progress.waiting_for = "Waiting for receipts and what the shop is told", ""
+        late = await _later(means, run, mark, mails, progress)
     progress.stage, progress.waiting_for = "Counting at the sources", ""
     measured = await _measure(means, run, mark, mails, acknowledged, answers, expected)
     return Played(
@@ -120,9 +128,9 @@ async def play(means: Means, run: Run, progress: Progress) -> Played:
         sheet=sheet(expected, measured),
         measured=measured,
         entries=mails.all(),
-        first_mail_at=mails.first_accepted,
+        first_mail_at=mails.first_mail_at,
         seconds=seconds,
-        missing=settling.sentence(),
+        missing=", ".join(part for part in (settling.sentence(), late) if part),
     )
 
 
@@ -134,11 +142,43 @@ async def _mark(means: Means) -> _Mark:
             break
         await asyncio.sleep(_LOOK_S)
     letters, headers = await asyncio.gather(end_of(means.settings.kafka, topics.DEAD_LETTERS), means.inboxes.headers())
-    return _Mark(at_ms=round(time() * 1000), letters=letters, headers=headers, counts=counts)
+    posted, _ = await _simulator(means).posted()
+    return _Mark(at_ms=round(time() * 1000), letters=letters, headers=headers, counts=counts, posted=posted)
+
+
+def _simulator(means: Means) -> Simulator:
+    return Simulator(means.http, means.programs["simulator"])
+
+
+async def _later(means: Means, run: Run, mark: _Mark, mails: MessageLog, progress: Progress) -> str:
+    """Until every receipt is among the facts and the shop has heard everything; else what is missing, in words."""
+    until = time() + LATER_S
+    while True:
+        posted, waiting = await _simulator(means).posted()
+        found = await sources.decided(means.records, _users(), run.is_mine, means.hook)
+        unheard = (posted - mark.posted).total() - sources.heard(found)
+        untold = len(found.to_tell - sources.told(mails.all(), means.hook))
+        words = [
+            f"{number} {what}"
+            for number, what in (
+                (waiting, "messages of which a receipt is not posted"),
+                (unheard, "receipts that are not recorded"),
+                (untold, "webhooks to the shop"),
+            )
+            if number
+        ]
+        progress.waiting_for = ", ".join(words)
+        if not words or time() > until:
+            return progress.waiting_for
+        await asyncio.sleep(_LOOK_S)
+
+
+def _users() -> list[str]:
+    return [user["user_id"] for user in people()]
 
 
 @asynccontextmanager
-async def _watched(means: Means, mark: _Mark, mails: MailLog, progress: Progress) -> AsyncIterator[None]:
+async def _watched(means: Means, mark: _Mark, mails: MessageLog, progress: Progress) -> AsyncIterator[None]:
     """Meanwhile the figures follow what the programs say of themselves."""
 
     async def watch() -> None:
@@ -148,7 +188,8 @@ async def _watched(means: Means, mark: _Mark, mails: MailLog, progress: Progress
             progress.accepted.set(now.accepted)
             progress.decided.set(now.decided)
             progress.inbox.set(now.inbox)
-            progress.mails.set(mails.accepted)
+            progress.mails.set(mails.mails)
+            progress.others.set(mails.others)
             await asyncio.sleep(_LOOK_S)
 
     watching = asyncio.create_task(watch())
@@ -169,15 +210,16 @@ async def _measure(
     means: Means,
     run: Run,
     mark: _Mark,
-    mails: MailLog,
+    mails: MessageLog,
     acknowledged: int,
     answers: Sequence[Answer],
     expected: Inputs,
 ) -> Measured:
     mails.look()
-    kafka, users = means.settings.kafka, [user["user_id"] for user in people()]
+    kafka, entries = means.settings.kafka, mails.all()
     recount = await means.recount(mark.at_ms, round(time() * 1000) + 1)
-    found = await sources.decided(means.records, users, run.is_mine)
+    found = await sources.decided(means.records, _users(), run.is_mine, means.hook)
+    mine, (posted, _) = sources.ours(found, entries), await _simulator(means).posted()
     rows = await means.inboxes.rows_since(mark.headers, (run.at, datetime.now(UTC)))
     ours, others = sources.of_run(rows, (status.notification_id for status in found.statuses))
     headers = await means.inboxes.headers()
@@ -192,7 +234,11 @@ async def _measure(
         dropped=counts.dropped,
         identities=frozenset(found.identities),
         statuses=found.statuses,
-        mails=sources.mails_of(found, mails.all()),
+        mails=sources.mails_of(mine),
+        entries=mine,
+        posted=posted - mark.posted,
+        told=sources.told(entries, means.hook),
+        to_tell=frozenset(found.to_tell),
         rows=Counter(ours),
         others_rows=others,
         unread=sum(header.unread - mark.headers[user].unread for user, header in headers.items()),

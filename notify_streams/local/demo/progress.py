@@ -44,6 +44,7 @@ class Progress:
         self.accepted = Figure("accepted", "ingest, repeats included")
         self.decided = Figure("decided", "orchestrator, repeats and timers included")
         self.mails = Figure("mails", "the simulator's log")
+        self.others = Figure("pushes, texts, webhooks", "the simulator's log")
         self.inbox = Figure("inbox items", "inbox")
         self.settled = Figure("settled", "folded from the facts in Cassandra")
 
@@ -55,7 +56,16 @@ class Progress:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """In the order of the pipeline."""
-        return self.people, self.published, self.accepted, self.decided, self.mails, self.inbox, self.settled
+        return (
+            self.people,
+            self.published,
+            self.accepted,
+            self.decided,
+            self.mails,
+            self.others,
+            self.inbox,
+            self.settled,
+        )
 
     def sentence(self) -> str:
         """For a plain line."""

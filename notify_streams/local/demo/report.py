@@ -1,5 +1,6 @@
 """What a run ends with: the account line by line, what is pending or dead, three examples."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.text import Text
 from notify_streams.domain.status import NotificationStatus
 from schemas.words import IN_WORDS, Reason, State
 
+from .carriers import Carrier
 from .examples import Inbox, Mail, Untold
 from .matches import Match, excused
 from .measured import TERMS, Measured
@@ -66,7 +68,9 @@ def further(shown: Shown, means: Means) -> RenderableType:
     if shown.untold:
         own = _header_file(folder / "operator.auth", means.api.secrets.operator)
         rows.append(("that story", f"curl -H @{own} {base}/v1/notifications/{shown.untold.notification_id}/explain"))
-    rows += [("all mails", f"{means.programs['simulator']}/"), ("the API", f"{base}/openapi.json")]
+    simulator = means.programs["simulator"]
+    rows += [("all messages", f"{simulator}/"), ("weather and rules", f"{simulator}/behaviour")]
+    rows += [("the gateway", base), ("its API", f"{base}/openapi.json")]
     rows.append(("logs", _short(means.state / "logs")))
     return Group(Text("Look further", style="bold"), _rows(rows), Text())
 
@@ -85,11 +89,13 @@ def _short(path: Path) -> str:
 
 
 def account(played: Played) -> RenderableType:
-    """Three tables in which everything adds up, or says that it does not."""
+    """Tables in which everything adds up, or says that it does not."""
     sheet = played.sheet
     return Group(
         *_headed("Events: published = accepted + rejected + tombstones + duplicates", _events(sheet)),
         *_headed("Notifications by channel: accepted = the sum of what became of them", _channels(sheet.channels)),
+        *_headed("Providers: calls by our facts, answers by the simulator's log", _carriers(sheet.carriers)),
+        *_headed("Not sent, and why", _suppressed(played.measured.statuses)),
         *_headed("Effects, each counted where it is kept", _matches(sheet.matches)),
     )
 
@@ -194,6 +200,28 @@ def _channels(sums: Sequence[ChannelSum]) -> Table:
         counts = (_number(one.terms[term]) for term in terms)
         table.add_row(one.channel, f"{one.accepted:,}", *counts, _verdict(one.ok))
     return table
+
+
+def _carriers(carriers: Sequence[Carrier]) -> Table:
+    numbers = ("calls", "met", "taken", "refused", "dropped", "delivered", "sent", "failed", "receipts", "recorded")
+    table = _table(("", "left"), ("", "left"), *((name, "right") for name in numbers), ("", "left"))
+    for one in carriers:
+        met, ends = one.met, one.ends
+        asked = (one.calls.total(), met.total(), met["accepted"], met["refused"], met["dropped"])
+        counts = (*asked, ends["delivered"], ends["sent"], ends["failed"], one.posted, one.heard)
+        table.add_row(one.channel, one.provider, *map(_number, counts), _verdict(not one.differences))
+    return table
+
+
+def _suppressed(statuses: Sequence[NotificationStatus]) -> Table:
+    """By channel and reason."""
+    found = Counter(
+        (channel.channel, _why(channel.reason))
+        for status in statuses
+        for channel in status.channels
+        if channel.state is State.SUPPRESSED
+    )
+    return _rows([(channel, f"{count:,}", why) for (channel, why), count in sorted(found.items())])
 
 
 def _matches(matches: Sequence[Match]) -> Table:

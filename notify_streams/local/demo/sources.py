@@ -1,23 +1,29 @@
 """The terms of the sum, each read where it is kept: facts, dead letters, timers."""
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID
 
 import msgspec
 
+from notify_streams.domain import hooks
+from notify_streams.domain.hooks import Hook
 from notify_streams.domain.status import NotificationStatus, fold
 from notify_streams.ports import Records
 from notify_streams.settings import Kafka
 from notify_streams.streaming import topics
 from schemas import deadletters as names
 from schemas.decisions import DecisionV1
+from schemas.facts import Fact, InboxFact
+from schemas.notifications import NotificationV1
+from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
+from schemas.receipts import ReceiptV1
 from schemas.timers import decode_entry
 from schemas.words import Channel
 
 from .inputs import Identity, identity
-from .mails import Entry
 from .measured import Letter, Timer
+from .messages import MAIL, Entry
 from .offsets import Place, Raw, records_since
 
 _DUE = struct.Struct(">BQ")
@@ -39,14 +45,18 @@ _of = msgspec.json.Decoder(_Of).decode
 
 
 class Decided(msgspec.Struct):
-    """Ours: what became of them, and the events they are of. Of others only which deliveries are theirs."""
+    """Ours: what became of them, and the events they are of. Of others only which deliveries are theirs.
+
+    `to_tell` are the ids of what the producer's webhook has to bring.
+    """
 
     statuses: list[NotificationStatus] = []
     identities: set[Identity] = set()
     deliveries_of_others: set[str] = set()
+    to_tell: set[str] = set()
 
 
-async def decided(records: Records, users: Iterable[str], is_mine: IsMine) -> Decided:
+async def decided(records: Records, users: Iterable[str], is_mine: IsMine, hook: Hook) -> Decided:
     """Every notification of these users that has a decision. Raises Unavailable."""
     ids = [id_ for user in users for id_ in await records.notifications_of(user)]
     found = Decided()
@@ -59,9 +69,28 @@ async def decided(records: Records, users: Iterable[str], is_mine: IsMine) -> De
             if is_mine(notification.source):
                 found.statuses.append(status)
                 found.identities.add(identity(notification))
+                found.to_tell.update(_told_of(facts, notification, hook))
             else:
                 found.deliveries_of_others.update(d.delivery_id for c in status.channels for d in c.deliveries)
     return found
+
+
+def _told_of(facts: Iterable[Fact], notification: NotificationV1, hook: Hook) -> Iterator[str]:
+    """By the rules that the system has for it."""
+    for fact in facts:
+        match fact:
+            case DecisionV1():
+                changes = hooks.of_decision(fact)
+            case OutcomeV1():
+                changes = hooks.of_outcome(fact)
+            case ReceiptV1():
+                changes = hooks.of_receipt(fact, notification.source)
+            case InboxFact():
+                write = InboxWrite(
+                    fact.notification_id, fact.delivery_id, fact.sequence, notification.user_id, notification.source
+                )
+                changes = hooks.of_inbox(InboxOutcomesV1(at=fact.at, written=(write,)))
+        yield from (delivery.delivery_id for delivery in hooks.deliveries(changes, (hook,), 0))
 
 
 async def letters_since(kafka: Kafka, start: Place, is_mine: IsMine) -> list[Letter]:
@@ -116,10 +145,25 @@ def _told(value: bytes | None) -> _Of | None:
     return told
 
 
-def mails_of(found: Decided, entries: Iterable[Entry]) -> list[str]:
-    """Delivery ids of accepted mails; those of earlier runs, whose timers came due meanwhile, are left out."""
-    taken = [entry.delivery_id for entry in entries if entry.event == "accepted"]
-    return [delivery for delivery in taken if delivery not in found.deliveries_of_others]
+def ours(found: Decided, entries: Iterable[Entry]) -> list[Entry]:
+    """Without what producers were told, and without what is of earlier runs, whose timers came due meanwhile."""
+    return [e for e in entries if not e.of_producer and e.delivery not in found.deliveries_of_others]
+
+
+def mails_of(entries: Iterable[Entry]) -> list[str]:
+    """Delivery ids of accepted mails."""
+    return [entry.delivery for entry in entries if entry.event == "accepted" and entry.provider in MAIL]
+
+
+def told(entries: Iterable[Entry], hook: Hook) -> frozenset[str]:
+    """Ids of what this producer's webhook took."""
+    return frozenset(e.delivery_id for e in entries if e.event == "accepted" and e.of_producer and e.to in hook.url)
+
+
+def heard(found: Decided) -> int:
+    """Receipts among the facts of ours."""
+    deliveries = {d.digest_id or d.delivery_id: d for s in found.statuses for c in s.channels for d in c.deliveries}
+    return sum(len(delivery.receipts) for delivery in deliveries.values())
 
 
 def of_run(rows: Sequence[tuple[str, str]], known: Iterable[str]) -> tuple[list[str], int]:

@@ -8,6 +8,7 @@ import msgspec
 from notify_streams.domain.status import NotificationStatus
 from schemas.words import Channel
 
+from .carriers import Carrier, carriers
 from .inputs import Inputs
 from .matches import Match, matches
 from .measured import TERM_OF, TERMS, Measured
@@ -46,6 +47,7 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Term, ...]
     channels: tuple[ChannelSum, ...]
     matches: tuple[Match, ...]
+    carriers: tuple[Carrier, ...] = ()
 
     @property
     def differences(self) -> list[str]:
@@ -60,7 +62,7 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
                 parts = ", ".join(f"{s.terms[term]:,} {term}" for term in sorted(s.terms))
                 found.append(f"{s.channel}: {s.accepted:,} accepted, but {parts}")
         found += [f"{m.name}: {', '.join(f'{n:,} {who}' for who, n in m.counts)}" for m in self.matches if not m.ok]
-        return found
+        return found + [f"{c.provider}: {words}" for c in self.carriers for words in c.differences]
 
 
 def sheet(inputs: Inputs, measured: Measured) -> Sheet:
@@ -69,6 +71,7 @@ def sheet(inputs: Inputs, measured: Measured) -> Sheet:
         events=_events(inputs, measured),
         channels=_channels(inputs, measured.statuses),
         matches=matches(inputs, measured),
+        carriers=carriers(measured.statuses, measured.entries, measured.posted),
     )
 
 

@@ -65,7 +65,9 @@ class _Served:
         counts, words = self._log.counts, ("accepted", "refused", "dropped")
         providers = sorted({provider for provider, _ in self._log.by_provider})
         by_provider = {p: {word: self._log.by_provider[p, word] for word in words} for p in providers}
-        callbacks = {name: getattr(self._callbacks, name) for name in ("posted", "refused", "waiting", "left_out")}
+        callbacks = {
+            name: getattr(self._callbacks, name) for name in ("posted", "refused", "waiting", "left_out", "by_provider")
+        }
         return _json({**{word: counts[word] for word in words}, "providers": by_provider, "callbacks": callbacks})
 
     async def rules(self, request: web.Request) -> web.Response:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ class Callbacks:
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._http: aiohttp.ClientSession | None = None
         self.posted = self.refused = self.left_out = 0
+        self.by_provider: Counter[str] = Counter()  # what was taken, but for confirmations of a subscription
         self.before: asyncio.Event | None = None
 
     @property
@@ -101,6 +103,7 @@ class Callbacks:
     async def _until_taken(self, url: str, post: Post) -> None:
         for pause in (*_AGAIN_S, None):
             if await self._once(url, post):
+                self.by_provider[url.partition("?")[0].rpartition("/")[2]] += 1
                 return
             if pause is not None:
                 await asyncio.sleep(pause)

@@ -8,7 +8,7 @@ import msgspec
 
 from notify_streams.domain.ids import delivery_id
 from notify_streams.local.demo.tally import Sheet, sheet
-from tests.demo_runs import FAILED, LETTERS, SENT, a_status, all_measured, some_inputs, statuses
+from tests.demo_runs import FAILED, LETTERS, SENT, a_status, all_measured, an_entry, some_inputs, statuses
 from tests.facts import NOON, a_decision, an_inbox_fact, an_outcome
 
 
@@ -74,7 +74,16 @@ def test_a_mail_may_come_twice_when_nobody_knew_how_the_first_call_ended() -> No
     sent = an_outcome(notification_id=SENT, attempt=2)
     status = a_status(SENT, a_decision(notification_id=SENT), unknown, sent, an_inbox_fact(SENT, sequence=1))
     mails = [delivery_id(SENT, "email", "home")] * 2
-    assert account(statuses=[status, *statuses()[1:]], mails=mails).differences == []
+    entries = [an_entry(SENT), an_entry(SENT), an_entry(FAILED, event="refused")]
+    assert account(statuses=[status, *statuses()[1:]], mails=mails, entries=entries).differences == []
+
+
+def test_what_a_producer_was_not_told_is_missed() -> None:
+    assert names(account(to_tell=frozenset({"a", "b"}), told=frozenset({"a"}))) == {"webhooks"}
+
+
+def test_a_provider_that_met_less_than_the_facts_tell_is_named() -> None:
+    assert names(account(entries=[an_entry(SENT)])) == {"smtp"}
 
 
 def test_an_inbox_row_too_many_is_noticed() -> None:
