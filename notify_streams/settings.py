@@ -207,7 +207,7 @@ def _channels() -> dict[str, Channel]:
     """Mail waits out a greylisting (RFC 6647: minutes, up to half an hour); a push, a text and a call are soon told."""
     return {
         "inapp": Channel(),
-        "email": Channel(providers=("smtp",), retry=Retry(base="2s", cap="5m", attempts=12)),
+        "email": Channel(providers=("smtp",), retry=Retry(base="2s", cap="5m", attempts=12), concurrency=64),
         "push": Channel(
             providers=("fcm", "apns", "webpush"), retry=Retry(base="2s", cap="5m", attempts=8), concurrency=256
         ),

@@ -26,6 +26,7 @@ BENCHES: dict[str, tuple[EngineName, ...]] = {
     "idle": ENGINES,
     "reads": ENGINES,
     "memory": ENGINES,
+    "senders": ("kafka", "redis"),
 }
 
 

@@ -1,9 +1,11 @@
 """A place to measure in: engines of its own in a temporary directory, and worker processes beside them."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,11 +36,19 @@ class Lab:
         """All topics of the system under the prefix of these settings."""
         await topics.create(config.kafka, topics.all_topics(config.kafka))
 
-    async def start(self, name: str, argv: list[str], config: Settings) -> int:
-        """A Python process with these settings in its environment; its process id. Its log is `logs/NAME.log`."""
-        child = Child(
-            [sys.executable, *argv], log=self.directory / "logs" / f"{name}.log", env=_environment(config), cwd=ROOT
-        )
+    async def start(
+        self, name: str, argv: list[str], config: Settings, sections: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> int:
+        """A Python process with these settings in its environment; its process id. Its log is `logs/NAME.log`.
+
+        `sections` are what `notify.toml` says besides.
+        """
+        environment = _environment(config)
+        if sections is not None:
+            file = self.directory / f"{name}.toml"
+            file.write_text(_toml(sections))
+            environment["NOTIFY_CONFIG"] = str(file)
+        child = Child([sys.executable, *argv], log=self.directory / "logs" / f"{name}.log", env=environment, cwd=ROOT)
         await child.start()
         self._children.append(child)
         assert child.pid is not None
@@ -49,6 +59,12 @@ class Lab:
         await asyncio.gather(*(child.stop(20) for child in self._children))
         self._children.clear()
 
+    async def stop_only(self, name: str) -> None:
+        """End one of them in order."""
+        for child in [child for child in self._children if child.log.stem == name]:
+            await child.stop(20)
+            self._children.remove(child)
+
     async def kill_workers(self) -> None:
         """The same with SIGKILL."""
         await asyncio.gather(*(child.kill() for child in self._children))
@@ -57,6 +73,13 @@ class Lab:
     def tails(self) -> Mapping[str, str]:
         """The ends of the logs of what was started."""
         return {child.log.stem: child.tail() for child in self._children}
+
+
+def _toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    lines: list[str] = []
+    for section, values in sections.items():
+        lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    return "\n".join(lines) + "\n"
 
 
 def _environment(config: Settings) -> dict[str, str]:

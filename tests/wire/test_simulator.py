@@ -132,6 +132,8 @@ async def test_the_process_serves_until_it_is_told_to_stop(tmp_path: Path) -> No
         "0",
         "--http-port",
         "0",
+        "--apns-port",
+        "0",
         "--log",
         "m.jsonl",
     )
