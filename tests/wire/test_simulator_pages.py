@@ -125,6 +125,7 @@ async def test_receipts_of_a_mail_say_when_what_and_how_they_were_answered(simul
     page = await shown(simulator, "<td>spamreport</td>")
     assert [len(re.findall(f"<td>{word}</td>", page)) for word in ("delivered", "spamreport")] == [1, 1]
     assert page.count('class="accepted">200</td>') == 2
+    assert "It said later: delivered, spamreport." in page
 
 
 async def test_a_webhook_has_its_verdict(simulator: Running) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from notify_streams.domain.status import NotificationStatus
+from notify_streams.domain.status import ChannelStatus, NotificationStatus
 from schemas.words import Channel, Reason, State
 
 from .carriers import is_call
@@ -34,6 +34,7 @@ def matches(inputs: Inputs, measured: Measured) -> tuple[Match, ...]:
         _notifications(inputs, measured),
         _mails(measured),
         _told(measured),
+        _stood_in(measured),
         _items(measured),
         _waiting(measured),
         _buried(measured),
@@ -139,6 +140,20 @@ def _told(measured: Measured) -> Match:
             ("the same", len(measured.to_tell & measured.told)),
         ),
     )
+
+
+def _stood_in(measured: Measured) -> Match:
+    """A text that its provider refuses for good leaves by the next channel of its type."""
+    refused = [s for s in measured.statuses if any(c.channel == "sms" and _is_refused(c) for c in s.channels)]
+    others = [s for s in refused if any(c.channel != "sms" and c.deliveries for c in s.channels)]
+    return Match(
+        "texts that could not be sent",
+        (("refused for good", len(refused)), ("sent by the next channel", len(others))),
+    )
+
+
+def _is_refused(channel: ChannelStatus) -> bool:
+    return channel.state is State.FAILED and channel.reason in (Reason.ENDPOINT_GONE, Reason.REFUSED)
 
 
 def _pending(statuses: Iterable[NotificationStatus]) -> set[tuple[str, Channel]]:

@@ -71,7 +71,8 @@ class _Pages:
         return changed
 
     async def asset(self, request: web.Request) -> web.FileResponse:
-        return web.FileResponse(rendering.FOLDER / request.match_info["name"])
+        path = rendering.FOLDER / request.match_info["name"]
+        return web.FileResponse(path, headers={"Cache-Control": "no-cache"})
 
     def _mail(self, request: web.Request) -> Mail:
         mail = self._log.mail(int(request.match_info["n"]))

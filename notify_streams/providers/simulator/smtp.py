@@ -99,6 +99,10 @@ class Answers:
         self, server: Server, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         """A script's answer, or 250."""
+        with answering():
+            return await self._at_rcpt(envelope, address)
+
+    async def _at_rcpt(self, envelope: Envelope, address: str) -> str:
         reply = self._script.at_rcpt(address) or Reply("rcpt", 250, "2.1.5 OK", seconds=self._script.latency("smtp"))
         if reply.seconds:
             await asyncio.sleep(reply.seconds)

@@ -5,7 +5,7 @@ const pill = document.getElementById("pill");
 let waiting = null;
 
 function replace(next, ...ids) {
-  for (const id of ids) document.getElementById(id).replaceWith(next.getElementById(id));
+  for (const id of ids) document.getElementById(id).replaceWith(document.importNode(next.getElementById(id), true));
 }
 
 function show(next) {

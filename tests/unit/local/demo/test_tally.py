@@ -8,6 +8,8 @@ import msgspec
 
 from notify_streams.domain.ids import delivery_id
 from notify_streams.local.demo.tally import Sheet, sheet
+from schemas.decisions import Deliver
+from schemas.words import Reason
 from tests.demo_runs import FAILED, LETTERS, SENT, a_status, all_measured, an_entry, some_inputs, statuses
 from tests.facts import NOON, a_decision, an_inbox_fact, an_outcome
 
@@ -80,6 +82,12 @@ def test_a_mail_may_come_twice_when_nobody_knew_how_the_first_call_ended() -> No
 
 def test_what_a_producer_was_not_told_is_missed() -> None:
     assert names(account(to_tell=frozenset({"a", "b"}), told=frozenset({"a"}))) == {"webhooks"}
+
+
+def test_a_text_that_was_refused_for_good_needs_a_stand_in() -> None:
+    refused = an_outcome("failed", notification_id=SENT, channel="sms", reason=Reason.ENDPOINT_GONE, provider="twilio")
+    alone = a_status(SENT, a_decision(Deliver(channel="sms", endpoint_ids=("home",)), notification_id=SENT), refused)
+    assert "texts" in names(account(statuses=[alone, *statuses()[1:]]))
 
 
 def test_a_provider_that_met_less_than_the_facts_tell_is_named() -> None:
