@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 
 from notify_streams.local.engines import LocalEngines
-from tests.chaos import preferences, timers, timers_report
+from tests.chaos import preferences, providers, providers_plan, providers_report, timers, timers_report
 from tests.chaos.report import show
 from tests.chaos.spine import Plan, Spine
 from tests.system.whole import JARS
@@ -49,12 +49,32 @@ async def due(plan: timers.Plan, keep: Path | None, console: Console) -> int:
     return timers_report.show(found, console)
 
 
+async def sending(plan: providers_plan.Plan, keep: Path | None, console: Console) -> int:
+    """The same for `providers`."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            say = functools.partial(console.print, highlight=False)
+            found = await providers.Providers(place, engines, plan, say).run()
+    return providers_report.show(found, console)
+
+
+async def vendors(plan: providers.Plan, keep: Path | None, console: Console) -> int:
+    """The same for `providers`."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            say = functools.partial(console.print, highlight=False)
+            found = await providers.Vendors(place, engines, plan, say).run()
+    return providers_report.show(found, console)
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
-    parser.add_argument("name", choices=["spine", "preferences", "timers"])
-    parser.add_argument("--events", type=int)
-    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users")
+    parser.add_argument("name", choices=["spine", "preferences", "timers", "providers"])
+    parser.add_argument("--events", type=int, help="how many; for providers: of each channel")
+    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users; 500 per channel")
     parser.add_argument("--frozen", action="store_true", help="outages by SIGSTOP: connections stay open")
     parser.add_argument("--keep", type=Path, help="a directory for data and logs, which then stay")
     arguments = parser.parse_args()
@@ -67,6 +87,14 @@ def main() -> int:
         due_plan = timers.QUICK if arguments.quick else timers.Plan()
         due_plan = msgspec.structs.replace(due_plan, mails=arguments.events or due_plan.mails)
         return asyncio.run(due(due_plan, arguments.keep, Console(stderr=True)))
+    if arguments.name == "providers":
+        bad_plan = providers_plan.QUICK if arguments.quick else providers_plan.Plan()
+        bad_plan = msgspec.structs.replace(bad_plan, events=arguments.events or bad_plan.events)
+        return asyncio.run(sending(bad_plan, arguments.keep, Console(stderr=True)))
+    if arguments.name == "providers":
+        plan_ = providers.QUICK if arguments.quick else providers.Plan()
+        plan_ = msgspec.structs.replace(plan_, deliveries=arguments.events or plan_.deliveries)
+        return asyncio.run(vendors(plan_, arguments.keep, Console(stderr=True)))
     base = QUICK if arguments.quick else Plan()
     plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
     return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))

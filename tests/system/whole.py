@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from notify_streams.local.addresses import Addresses
 from notify_streams.local.child import Child
 from notify_streams.local.engines import LocalEngines
 from notify_streams.local.free_ports import HOST, free_port
 from notify_streams.local.programs import NOTIFY, PREPARATIONS, ROLES, WORKERS_DATA, Program, programs
+from notify_streams.providers.simulator.credentials import Credentials
 from notify_streams.settings import Settings, load
 
 from .catalogue import without_budget
@@ -22,7 +24,8 @@ _PREPARE_S = 120.0
 class Whole:
     """Everything on engines that run already; nobody has a budget. `extra` are settings as in the environment.
 
-    Roles in `twice` have a second process, named `ROLE-1`.
+    Roles in `twice` have a second process, named `ROLE-1`. `every_provider`: the simulator carries all of them, and
+    posts its receipts to the gateway; without it, mail alone.
     """
 
     def __init__(
@@ -34,9 +37,12 @@ class Whole:
         roles: Iterable[str] = ROLES,
         twice: Iterable[str] = (),
         before_restart: Callable[[Ended], Awaitable[None]] | None = None,
+        every_provider: bool = False,
     ) -> None:
         self.directory, self.engines = directory, engines
         found = replace(engines.addresses, gateway=free_port(), smtp=f"smtp://{HOST}:{free_port()}")
+        if every_provider:
+            found = _simulated(found, directory)
         self.environment = {
             **found.environment(),
             "NOTIFY_LOCAL__STATE": str(directory),
@@ -74,6 +80,21 @@ class Whole:
         if not await child.wait(_PREPARE_S) or child.exit_code != 0:
             await child.kill()
             raise RuntimeError(f"notify {' '.join(words)} failed: {child.tail()}")
+
+
+def _simulated(found: Addresses, directory: Path) -> Addresses:
+    """As `notify up` does it."""
+    http = free_port()
+    known = Credentials(directory / "simulator" / "credentials", f"http://{HOST}:{http}")
+    sections = known.settings(smtp=found.smtp or "", apns=f"https://{HOST}:{free_port()}")
+    return replace(found, simulator=http, providers=sections, public_url=f"http://{HOST}:{found.gateway}")
+
+
+def _with_vendors(found: Addresses, directory: Path) -> Addresses:
+    http, apns = free_port(), f"https://{HOST}:{free_port()}"
+    credentials = Credentials(directory / "simulator" / "credentials", f"http://{HOST}:{http}")
+    sections = credentials.settings(smtp=found.smtp or "", apns=apns)
+    return replace(found, simulator=http, providers=sections, public_url=f"http://{HOST}:{found.gateway}")
 
 
 def _with(program: Program, environment: Mapping[str, str]) -> Program:
