@@ -59,16 +59,6 @@ async def sending(plan: providers_plan.Plan, keep: Path | None, console: Console
     return providers_report.show(found, console)
 
 
-async def vendors(plan: providers.Plan, keep: Path | None, console: Console) -> int:
-    """The same for `providers`."""
-    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
-        place = Path(made) if keep is None else keep
-        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
-            say = functools.partial(console.print, highlight=False)
-            found = await providers.Vendors(place, engines, plan, say).run()
-    return providers_report.show(found, console)
-
-
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
@@ -91,10 +81,6 @@ def main() -> int:
         bad_plan = providers_plan.QUICK if arguments.quick else providers_plan.Plan()
         bad_plan = msgspec.structs.replace(bad_plan, events=arguments.events or bad_plan.events)
         return asyncio.run(sending(bad_plan, arguments.keep, Console(stderr=True)))
-    if arguments.name == "providers":
-        plan_ = providers.QUICK if arguments.quick else providers.Plan()
-        plan_ = msgspec.structs.replace(plan_, deliveries=arguments.events or plan_.deliveries)
-        return asyncio.run(vendors(plan_, arguments.keep, Console(stderr=True)))
     base = QUICK if arguments.quick else Plan()
     plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
     return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))

@@ -4,23 +4,20 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import msgspec
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from notify_streams import bootstrap
 from notify_streams.local.engines import ENGINES, LocalEngines
 from notify_streams.local.programs import ROLES
 from notify_streams.providers.simulator.script import Reply, Rule
 from notify_streams.records.account import Account
 from notify_streams.records.cassandra import CassandraRecords
-from notify_streams.records.reconcile import reconcile
 from notify_streams.stores.cassandra import Session, connect
 from notify_streams.streaming import topics
+from tests.chaos.accounts import reconciled
 from tests.chaos.acts import Act, Stage
+from tests.chaos.calling import Calling
 from tests.chaos.counting import Inboxes, Left, Mails, inboxes, mails
 from tests.chaos.finality import Finality
 from tests.chaos.publishing import Publisher
@@ -74,10 +71,8 @@ class Spine:
 
     def __init__(self, directory: Path, engines: LocalEngines, plan: Plan, say: Say) -> None:
         self._plan, self._say = plan, say
-        self._left: list[Left] = []
-        self._seen: set[tuple[str, str]] = set()
-        self._redis = Redis.from_url(engines.addresses.redis or "", socket_timeout=2, socket_connect_timeout=2)
-        self.whole = Whole(directory, engines, extra=SETTINGS, before_restart=self._look_at_keys)
+        self._calling = Calling(engines.addresses.redis or "", SENDER)
+        self.whole = Whole(directory, engines, extra=SETTINGS, before_restart=self._calling.look)
 
     async def run(self) -> Found:
         """All acts, then the sums. Everything started here has ended when it returns."""
@@ -102,7 +97,7 @@ class Spine:
         finally:
             await whole.stop()
             await progress.close()
-            await self._redis.aclose()
+            await self._calling.close()
 
     async def _play(self, stage: Stage, publisher: Publisher) -> None:
         """Three quarters of the events go out while workers are killed, the rest during the outages."""
@@ -128,52 +123,22 @@ class Spine:
     ) -> Found:
         config, accepted = self.whole.settings, publisher.accepted.values()
         dead = await progress.ends([topics.DEAD_LETTERS])
-        account = await reconcile(
-            config.kafka,
-            await CassandraRecords.open(session),
-            bootstrap.catalogue(config),
-            bootstrap.limits(config),
-            since=began,
-            until=round(time.time() * 1000) + 1,
-            clock=lambda: round(time.time() * 1000),
-            grace_ms=0,
-        )
+        account = await reconciled(config, await CassandraRecords.open(session), since=began)
         found = Found(
             acts=stage.acts,
             ends=self.whole.fleet.ends,
-            left=self._left,
+            left=self._calling.left,
             accepted=len(accepted),
             by_http=publisher.by_http,
             answers=dict(publisher.answers),
             inboxes=await inboxes(session, accepted),
-            mails=mails(self.whole.mails, accepted, self._left, config.channels["email"].concurrency),
+            mails=mails(self.whole.mails, accepted, self._calling.left, config.channels["email"].concurrency),
             dead_letters=sum(dead.values()),
             pending=[await finality.describe(event) for event in finality.last],
             account=account,
         )
         await session.close()
         return found
-
-    async def _look_at_keys(self, ended: Ended) -> None:
-        """Before a sender is started again: which deliveries it was calling for."""
-        if ended.name != SENDER:
-            return
-        try:
-            names = [name async for name in self._redis.scan_iter("delivery:*", count=2000)]
-            values: list[Any] = await self._redis.mget(names) if names else []
-        except (RedisError, OSError):
-            self._left.append(Left(ended, None))
-            return
-        calls = {_call(name, value) for name, value in zip(names, values, strict=True) if value}
-        calls = {call for call in calls if call[0]} - self._seen
-        self._seen |= calls
-        self._left.append(Left(ended, frozenset(delivery for delivery, _ in calls)))
-
-
-def _call(name: bytes, value: bytes) -> tuple[str, str]:
-    """The delivery that a key says is being called, and who calls; empty for any other key."""
-    state, owner, *_ = value.decode().split("|")
-    return (name.decode().partition(":")[2], owner) if state == "calling" else ("", "")
 
 
 async def _script(simulator: str) -> None:

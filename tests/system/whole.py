@@ -90,13 +90,6 @@ def _simulated(found: Addresses, directory: Path) -> Addresses:
     return replace(found, simulator=http, providers=sections, public_url=f"http://{HOST}:{found.gateway}")
 
 
-def _with_vendors(found: Addresses, directory: Path) -> Addresses:
-    http, apns = free_port(), f"https://{HOST}:{free_port()}"
-    credentials = Credentials(directory / "simulator" / "credentials", f"http://{HOST}:{http}")
-    sections = credentials.settings(smtp=found.smtp or "", apns=apns)
-    return replace(found, simulator=http, providers=sections, public_url=f"http://{HOST}:{found.gateway}")
-
-
 def _with(program: Program, environment: Mapping[str, str]) -> Program:
     return replace(program, env={**environment, **program.env})
 
