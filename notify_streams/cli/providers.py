@@ -53,14 +53,16 @@ def simulate(
     credentials: Path | None,
     receipts_to: str | None,
 ) -> None:
-    """Every provider's protocol for real: an exact log, answers as told, receipts, and a page to watch.
+    """Every provider's protocol for real: an exact log, answers as told, receipts, and pages to watch and change it.
 
     SMTP on one port, APNs (HTTP/2 over TLS) on another, all others below paths of the HTTP port. Port 0 takes a free
     one. On the HTTP port: GET /log?since=N, GET /counts, DELETE /log; PUT /script
     {"recipient": "ann@*", "provider": "smtp", "answers": [{"stage": "data", "code": 451}], "then": ["bounced"]}
     tells what recipients get in turn (stages data, rcpt, drop, reset, hang, delay) and what is said later; PUT /weather
     {"provider": "fcm", "latency_s": 0.1, "refused": 0.01, "code": 503, "dropped": 0.001} what everybody gets;
-    DELETE /script forgets both. What the settings have to be is written to settings.toml in the folder of keys.
+    DELETE /script forgets both. Pages: / shows every message with its answer and the receipts posted of it, /behaviour
+    the weather and rules in force, and changes them. What the settings have to be is written to settings.toml in the
+    folder of keys.
     """
     known = settings.load()
     state = Path(known.local.state) / "simulator"

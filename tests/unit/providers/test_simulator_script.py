@@ -1,6 +1,6 @@
 """What the simulator answers, by script and by convention."""
 
-from notify_streams.providers.simulator.script import Reply, Rule, Script
+from notify_streams.providers.simulator.script import Reply, Rule, Script, Weather
 
 BUSY = Reply("rcpt", 451, "4.7.1 busy")
 SPAM = Reply("data", 554, "5.7.1 spam")
@@ -52,3 +52,21 @@ def test_a_rule_wins_over_a_convention() -> None:
     script = Script()
     script.put(Rule("bounce+*", (SPAM,)))
     assert codes(script, "bounce+ann@example.com", 2) == [554, 250]
+
+
+def test_weather_says_since_when_it_is_in_force_and_what_it_met() -> None:
+    script = Script(chance=lambda: 0.0, clock=lambda: 1700.0)
+    script.forecast(Weather("fcm", refused=1.0))
+    assert [script.next("fcm", f"device-{n}") is not None for n in range(3)] == [True] * 3
+    assert (script.since["fcm"], script.struck["fcm"]) == (1700.0, 3)
+    script.forecast(Weather("fcm"))
+    assert (script.weather, script.struck["fcm"]) == ((), 0)
+
+
+def test_a_rule_knows_how_many_it_has_answered() -> None:
+    script = Script()
+    rule = Rule("ann*", (Reply("data", 503),) * 2, provider="fcm")
+    script.put(rule)
+    for recipient in ("ann-1", "ann-1", "ann-1", "ann-2"):
+        script.next("fcm", recipient)
+    assert script.begun(rule) == (2, 3)
