@@ -21,6 +21,7 @@ from notify_streams.gateway.commands import Commands
 from notify_streams.gateway.counting import Counting
 from notify_streams.gateway.endpoints import EndpointsApi
 from notify_streams.gateway.events import Events
+from notify_streams.gateway.failures import Failures
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
 from notify_streams.gateway.inbox_cache import InboxCache
@@ -45,7 +46,7 @@ from notify_streams.gateway.spelling import spelling_of
 from notify_streams.gateway.suppressions import Suppressions
 from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
-from notify_streams.ports import InboxStore, RecordStore, Renderer
+from notify_streams.ports import InboxStore, Records, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
 from notify_streams.stores.inbox_keys import InboxKeys
@@ -71,7 +72,7 @@ class Parts:
     results: Results
     ledger: Ledger
     profiles: Profiles
-    records: RecordStore
+    records: Records
     inbox: InboxStore
     cache: InboxCache
     status: Told
@@ -88,7 +89,7 @@ def build(
     settings: Settings,
     *,
     catalogue: Catalogue,
-    records: RecordStore,
+    records: Records,
     inbox: InboxStore,
     redis: Expendable,
     status: Told,
@@ -148,6 +149,7 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
         *Preview(parts.auth, parts.catalogue, limits, parts.profiles, parts.renderer, parts.clock).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
+        *Failures(parts.auth, parts.records, parts.clock).routes(),
         *Cancels(parts.auth, parts.records, parts.ledger, parts.publisher, rates).routes(),
         *Inbox(parts.auth, parts.inbox, parts.cache).routes(),
         *InboxCommands(parts.auth, asking, Rates(), settings.limits.inbox_commands, parts.clock).routes(),

@@ -20,7 +20,7 @@ from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import build, serve
 from notify_streams.gateway.keys import Key
-from notify_streams.ports import InboxStore, RecordStore
+from notify_streams.ports import InboxStore, Records
 from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
@@ -60,7 +60,7 @@ async def an_app(known: Settings) -> AsyncIterator[aiohttp.web.Application]:
     yield build(
         known,
         catalogue=CATALOGUE,
-        records=cast(RecordStore, store),
+        records=cast(Records, store),
         inbox=cast(InboxStore, store),
         redis=client,
         renderer=Renderer(),

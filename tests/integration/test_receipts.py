@@ -20,7 +20,7 @@ from notify_streams.domain.ids import delivery_id
 from notify_streams.domain.references import TAG, Reference
 from notify_streams.domain.status import fold
 from notify_streams.gateway.app import build
-from notify_streams.ports import InboxStore, RecordStore
+from notify_streams.ports import InboxStore, Records
 from notify_streams.providers.delivery_keys import RedisDeliveryKeys
 from notify_streams.settings import Auth, Gateway, Provider, Settings
 from notify_streams.stores.redis import Expendable
@@ -58,7 +58,7 @@ async def a_gateway(known: Settings) -> AsyncIterator[tuple[Client, RedisDeliver
     app = build(
         known,
         catalogue=CATALOGUE,
-        records=cast(RecordStore, store),
+        records=cast(Records, store),
         inbox=cast(InboxStore, store),
         redis=redis,
         renderer=Renderer(),

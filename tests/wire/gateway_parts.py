@@ -31,7 +31,7 @@ from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.receipts.fetching import HttpSns
 from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.results import Waiting
-from notify_streams.ports import InboxCounts, InboxItem, RecordStore, Renderer, Unavailable
+from notify_streams.ports import InboxCounts, InboxItem, Records, Renderer, Unavailable
 from notify_streams.settings import Auth, Gateway, Limits, Provider, Settings
 from notify_streams.stores.inbox_keys import InboxKeys
 from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
@@ -40,7 +40,9 @@ from schemas.codec import encode
 from schemas.commands import FieldError, decode_command
 from schemas.facts import Fact
 from schemas.inbox import InboxCommandV1, InboxResultV1, decode_inbox_record
+from schemas.outcomes import OutcomeV1
 from schemas.profiles import NOBODY, ProfileV1
+from schemas.receipts import ReceiptV1
 from schemas.words import Channel
 from tests.fakes import Renderer as Plain
 
@@ -229,6 +231,14 @@ class Store:
     header: InboxCounts = field(default_factory=InboxCounts)
     away: bool = False
     asked: int = 0
+    failed: list[OutcomeV1 | ReceiptV1] = field(default_factory=list)
+
+    async def failures(
+        self, channel: Channel, *, since: int, until: int, limit: int
+    ) -> Sequence[OutcomeV1 | ReceiptV1]:
+        self._check()
+        found = [one for one in self.failed if one.channel == channel and since <= one.at < until]
+        return sorted(found, key=lambda one: (-one.at, one.delivery_id))[:limit]
 
     async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
         self.items.extend(items)
@@ -310,7 +320,7 @@ async def a_bench(
     )
     sns, settled, redis = HttpSns(), Settled(), OneRedis()
     ledger, store = MemoryLedger(), Store()
-    records = cast(RecordStore, store)
+    records = cast(Records, store)
     profiles = Profiles(records, ledger, lambda: answers.listening)
     answers = Waiting(profiles.heard)
     answers.listening = True
