@@ -156,7 +156,7 @@ async def _later(means: Means, run: Run, mark: _Mark, mails: MessageLog, progres
     while True:
         posted, waiting = await _simulator(means).posted()
         found = await sources.decided(means.records, _users(), run.is_mine, means.hook)
-        unheard = (posted - mark.posted).total() - sources.heard(found)
+        unheard = sources.posted(found, posted - mark.posted, mark.at_ms).total() - sources.heard(found)
         untold = len(found.to_tell - sources.told(mails.all(), means.hook))
         words = [
             f"{number} {what}"
@@ -236,7 +236,7 @@ async def _measure(
         statuses=found.statuses,
         mails=sources.mails_of(mine),
         entries=mine,
-        posted=posted - mark.posted,
+        posted=sources.posted(found, posted - mark.posted, mark.at_ms),
         told=sources.told(entries, means.hook),
         to_tell=frozenset(found.to_tell),
         rows=Counter(ours),

@@ -1,6 +1,7 @@
 """The terms of the sum, each read where it is kept: facts, dead letters, timers."""
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID
 
@@ -47,12 +48,14 @@ _of = msgspec.json.Decoder(_Of).decode
 class Decided(msgspec.Struct):
     """Ours: what became of them, and the events they are of. Of others only which deliveries are theirs.
 
-    `to_tell` are the ids of what the producer's webhook has to bring.
+    `to_tell` are the ids of what the producer's webhook has to bring; of receipts of others there are the provider and
+    its own time (ms).
     """
 
     statuses: list[NotificationStatus] = []
     identities: set[Identity] = set()
     deliveries_of_others: set[str] = set()
+    receipts_of_others: list[tuple[str, int]] = []
     to_tell: set[str] = set()
 
 
@@ -71,7 +74,9 @@ async def decided(records: Records, users: Iterable[str], is_mine: IsMine, hook:
                 found.identities.add(identity(notification))
                 found.to_tell.update(_told_of(facts, notification, hook))
             else:
-                found.deliveries_of_others.update(d.delivery_id for c in status.channels for d in c.deliveries)
+                others = [delivery for channel in status.channels for delivery in channel.deliveries]
+                found.deliveries_of_others.update(delivery.delivery_id for delivery in others)
+                found.receipts_of_others += [(r.provider, r.at) for delivery in others for r in delivery.receipts]
     return found
 
 
@@ -158,6 +163,11 @@ def mails_of(entries: Iterable[Entry]) -> list[str]:
 def told(entries: Iterable[Entry], hook: Hook) -> frozenset[str]:
     """Ids of what this producer's webhook took."""
     return frozenset(e.delivery_id for e in entries if e.event == "accepted" and e.of_producer and e.to in hook.url)
+
+
+def posted(found: Decided, taken: Counter[str], since: int) -> Counter[str]:
+    """Of the receipts that were taken since then (ms) those that are not of earlier runs."""
+    return taken - Counter(provider for provider, at in found.receipts_of_others if at >= since)
 
 
 def heard(found: Decided) -> int:
