@@ -1,203 +1,201 @@
-"""`scripts/chaos providers`: providers in every bad weather, senders killed meanwhile, every delivery accounted for."""
+"""`scripts/chaos providers`: bad weather at every provider while senders are killed; then every call is accounted."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
+from notify_streams.domain.attempts import DeliveryStatus
 from notify_streams.domain.status import fold
+from notify_streams.local.demo.messages import MessageLog
 from notify_streams.local.engines import LocalEngines
 from notify_streams.local.programs import ROLES, SENDERS
+from notify_streams.ports import Records
 from notify_streams.records.account import Account
 from notify_streams.records.cassandra import CassandraRecords
 from notify_streams.stores.cassandra import connect
 from notify_streams.streaming import topics
-from schemas.words import State
-from tests.chaos import vendor_load
+from tests.chaos import providers_plan
 from tests.chaos.accounts import reconciled
-from tests.chaos.calling import Calling
 from tests.chaos.finality import Finality
+from tests.chaos.providers_account import Books, Left, books
+from tests.chaos.providers_people import Wanted, enrol, events, people, wanted
+from tests.chaos.providers_plan import CARRIED, PROVIDERS, Change, Plan, schedule, weather
 from tests.chaos.publishing import Publisher
-from tests.chaos.vendor_account import Sum, add_up, calls_of
 from tests.system.fleet import Ended
 from tests.system.progress import Progress
-from tests.system.traffic import Event
 from tests.system.whole import Whole
 
-KILLED = ("sender-email", *SENDERS)
-PROVIDERS = ("smtp", "ses", "sendgrid", "fcm", "apns", "webpush", "twilio", "webhook")
-TROUBLES: dict[str, dict[str, Any]] = {
-    "5xx": {"refused": 0.5, "code": 503},
-    "429 for 2 s": {"refused": 0.5, "code": 429, "headers": {"Retry-After": "2"}},
-    "resets": {"reset": 0.2},
-    "no answers": {"dropped": 0.1},
-    "hangs": {"hung": 0.1},
-}
-BUSY_MAIL = 451  # what SMTP has for both 503 and 429
-_SHORT = {"RETRY__BASE": "500ms", "RETRY__CAP": "5s", "RETRY__ATTEMPTS": "20", "LOCK": "15s", "ATTEMPT_TIMEOUT": "3s"}
+LIMITS = {"LOCK": "15s", "ATTEMPT_TIMEOUT": "4s", "RETRY__BASE": "500ms", "RETRY__CAP": "5s", "RETRY__ATTEMPTS": "40"}
 SETTINGS = {
     "NOTIFY_KAFKA__SESSION_TIMEOUT": "8s",
-    "NOTIFY_CHANNELS__EMAIL__PROVIDERS": '["smtp", "ses", "sendgrid"]',
-    **{
-        f"NOTIFY_CHANNELS__{channel.upper()}__{key}": v for channel in vendor_load.CHANNELS for key, v in _SHORT.items()
-    },
+    **{f"NOTIFY_CHANNELS__{channel.upper()}__{name}": value for channel in CARRIED for name, value in LIMITS.items()},
 }
-_REGISTERED_S, _FINAL_S = 120.0, 600.0
+_READY_S, _AT_ONCE, _QUIET_S = 120.0, 500, 3.0
 Say = Callable[[str], None]
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Deliveries of each channel; how long each trouble lasts, and how far apart the kills are, in seconds."""
-
-    deliveries: int = 10_000
-    users: int = 2_000
-    trouble_s: float = 20.0
-    kill_every_s: float = 7.0
-
-
-QUICK = Plan(deliveries=500, users=200, trouble_s=8.0, kill_every_s=5.0)
-
-
-class Found(msgspec.Struct, frozen=True):
-    """Everything that was counted."""
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was counted. `settled_s` is from the last event and fine weather until all were final."""
 
     plan: Plan
     accepted: int
-    sums: dict[str, Sum]
-    strangers: int
-    kills: list[str]
-    ends: list[Ended]
-    dead_letters: int
-    pending: list[str]
+    books: Books
     account: Account
+    kills: Counter[str]
+    ends: list[Ended]
+    storms: Counter[str]
+    not_ready: list[str]
+    unread: int
+    dead_letters: int
+    settled_s: float | None
+    pending: list[str]
 
 
-class Vendors:
+class Providers:
     """One run on running engines."""
 
     def __init__(self, directory: Path, engines: LocalEngines, plan: Plan, say: Say) -> None:
-        self._plan, self._say, self._began = plan, say, time.monotonic()
-        self._calling = Calling(engines.addresses.redis or "", *KILLED)
-        self._kills: list[str] = []
+        self._plan, self._say = plan, say
+        self._left: list[Left] = []
+        self._kills, self._storms = Counter[str](), Counter[str]()
+        self._not_ready: list[str] = []
+        self._unread = 0
+        self._redis = Redis.from_url(engines.addresses.redis or "", socket_timeout=5, socket_connect_timeout=2)
+        self._log = MessageLog(directory)
         self.whole = Whole(
             directory,
             engines,
             extra=SETTINGS,
             roles=(*ROLES, *SENDERS),
-            before_restart=self._calling.look,
-            vendors=True,
+            before_restart=self._look_at_keys,
+            every_provider=True,
         )
 
     async def run(self) -> Found:
-        """Every trouble with kills, fine weather again, then the sums. Nothing is left running."""
-        whole, began = self.whole, round(time.time() * 1000)
-        kafka, progress = whole.settings.kafka, Progress(whole.settings.kafka)
+        """Publish through the weather, wait until nothing is open, and count. All has ended when it returns."""
+        whole, plan, began = self.whole, self._plan, time.time_ns() // 1_000_000
+        kafka, progress, started = whole.settings.kafka, Progress(whole.settings.kafka), time.monotonic()
         try:
             await whole.start()
             session = await connect(whole.settings.cassandra)
-            await self._register(progress)
-            source = vendor_load.events(self._plan.deliveries, vendor_load.users(self._plan.users))
-            publisher = Publisher(kafka, whole.urls["gateway"], source)
-            publisher.rate = self._plan.deliveries * 4 / (0.8 * len(TROUBLES) * self._plan.trouble_s)
+            users = people(plan.users)
+            await enrol(whole.urls["gateway"], whole.urls["simulator"], users)
+            self._say(f"{len(users):,} people enrolled after {time.monotonic() - started:.0f} s")
+            publisher = Publisher(kafka, whole.urls["gateway"], events(plan.events, users))
+            publisher.rate = 2 * plan.events / plan.span_s
             records = await CassandraRecords.open(session)
             finality = Finality(records, publisher.accepted)
             publishing = asyncio.create_task(publisher.run())
-            await self._trouble(publisher)
+            await self._play(publisher)
             await publishing
-            self._tell(f"fine weather; {len(publisher.accepted):,} events accepted")
-            await finality.reached(limit_s=_FINAL_S, of=lambda: set(publisher.accepted))
-            return await self._count(publisher.accepted, records, finality, progress, began)
+            settled_s = await self._settled(finality, publisher)
+            account = await reconciled(whole.settings, records, since=began)
+            found = await self._count(publisher, finality, records, progress, account, settled_s)
+            await session.close()
+            return found
         finally:
             await whole.stop()
             await progress.close()
-            await self._calling.close()
+            await self._redis.aclose()
 
-    async def _register(self, progress: Progress) -> None:
-        made = await vendor_load.claims(self.whole.urls["simulator"], self._plan.users)
-        await vendor_load.register(self.whole.settings.kafka, made)
-        for role in ("registry", "orchestrator"):
-            if await progress.caught_up(role, limit_s=_REGISTERED_S) is None:
-                raise RuntimeError(f"{role} has not taken {len(made):,} endpoints within {_REGISTERED_S:.0f} s")
-        self._tell(f"{len(made):,} endpoints are known")
-
-    async def _trouble(self, publisher: Publisher) -> None:
-        """All providers at once, each with another trouble, which change places."""
-        names = list(TROUBLES)
-        victims = [KILLED[nth % len(KILLED)] for nth in range(1000)]
-        async with aiohttp.ClientSession(self.whole.urls["simulator"]) as http:
-            for phase in range(len(names)):
-                until = time.monotonic() + self._plan.trouble_s
-                for nth, provider in enumerate(PROVIDERS):
-                    await _weather(http, provider, names[(phase + nth) % len(names)])
-                told = ", ".join(f"{p}: {names[(phase + n) % len(names)]}" for n, p in enumerate(PROVIDERS))
-                self._tell(f"{told}; {len(publisher.accepted):,} events accepted")
-                while time.monotonic() < until:
-                    await asyncio.sleep(min(self._plan.kill_every_s, max(0.0, until - time.monotonic())))
-                    await self._kill(victims[len(self._kills)])
+    async def _play(self, publisher: Publisher) -> None:
+        began = time.monotonic()
+        async with aiohttp.ClientSession(raise_for_status=True) as http, asyncio.TaskGroup() as killing:
+            for change in schedule(self._plan):
+                await asyncio.sleep(max(0.0, began + change.at - time.monotonic()))
+                if change.trouble is None:
+                    self._say(f"{change.at:6.1f} s  SIGKILL {change.whom}; {len(publisher.accepted):,} events accepted")
+                    killing.create_task(self._kill(change.whom))
+                else:
+                    await self._forecast(http, change)
+            await asyncio.sleep(max(0.0, began + self._plan.span_s - time.monotonic()))
             for provider in PROVIDERS:
-                await _weather(http, provider, "")
+                await self._forecast(http, Change(self._plan.span_s, provider, "fine"))
+
+    async def _forecast(self, http: aiohttp.ClientSession, change: Change) -> None:
+        body = msgspec.json.encode(weather(change.whom, change.trouble or "fine"))
+        async with http.put(f"{self.whole.urls['simulator']}/weather", data=body):
+            if change.trouble != "fine":
+                self._storms[f"{change.whom} {change.trouble}"] += 1
 
     async def _kill(self, role: str) -> None:
-        self._tell(f"SIGKILL {role}")
-        self._kills.append(role)
+        await self.whole.fleet.ready(role, limit_s=_READY_S)
         await self.whole.fleet.kill(role)
+        self._kills[role] += 1
+        try:
+            await self.whole.fleet.ready(role, limit_s=_READY_S)
+        except TimeoutError as error:
+            self._not_ready.append(str(error))
+
+    async def _settled(self, finality: Finality, publisher: Publisher) -> float | None:
+        self._say(f"fine weather; {len(publisher.accepted):,} events accepted; waiting until all are final")
+        settled_s = await finality.reached(limit_s=self._plan.settle_s, of=lambda: set(publisher.accepted))
+        await asyncio.sleep(_QUIET_S)  # what comes a second time comes soon
+        return settled_s
 
     async def _count(
         self,
-        accepted: dict[str, Event],
-        records: CassandraRecords,
+        publisher: Publisher,
         finality: Finality,
+        records: Records,
         progress: Progress,
-        began: int,
+        account: Account,
+        settled_s: float | None,
     ) -> Found:
-        states = await _states(records, accepted.values())
-        log = self.whole.directory / "simulator" / "mails.jsonl"
-        calls, known = calls_of(log), {event.delivery_id for event in accepted.values()}
-        sums = {
-            channel: add_up(
-                [event.delivery_id for event in accepted.values() if vendor_load.channel_of(event) == channel],
-                states,
-                calls,
-                self._calling.left,
-            )
-            for channel in vendor_load.CHANNELS
-        }
+        deliveries = [one for event in publisher.accepted.values() for one in wanted(event)]
+        statuses = await statuses_of(records, deliveries)
         return Found(
             plan=self._plan,
-            accepted=len(accepted),
-            sums=sums,
-            strangers=sum(id_ not in known for id_ in calls),
+            accepted=len(publisher.accepted),
+            books=books(deliveries, statuses, self._log.all(), self._left),
+            account=account,
             kills=self._kills,
             ends=self.whole.fleet.ends,
+            storms=self._storms,
+            not_ready=self._not_ready,
+            unread=self._unread,
             dead_letters=sum((await progress.ends([topics.DEAD_LETTERS])).values()),
-            pending=[await finality.describe(event) for event in finality.last],
-            account=await reconciled(self.whole.settings, records, since=began),
+            settled_s=settled_s,
+            pending=[await finality.describe(event) for event in finality.last[:20]],
         )
 
-    def _tell(self, words: str) -> None:
-        self._say(f"{time.monotonic() - self._began:6.1f} s  {words}")
+    async def _look_at_keys(self, ended: Ended) -> None:
+        """Before a sender is started again: which deliveries are being called for, by others as well."""
+        if ended.name not in providers_plan.SENDERS:
+            return
+        try:
+            names = [name async for name in self._redis.scan_iter("delivery:*", count=5000)]
+            values: list[Any] = await self._redis.mget(names) if names else []
+        except (RedisError, OSError):
+            self._unread += 1
+            return
+        self._left.append(Left(ended.name, calling(zip(names, values, strict=True))))
 
 
-async def _weather(http: aiohttp.ClientSession, provider: str, trouble: str) -> None:
-    weather = dict(TROUBLES.get(trouble, {}))
-    if provider == "smtp" and "code" in weather:
-        weather["code"] = BUSY_MAIL
-    async with http.put("/weather", json={"provider": provider, **weather}) as response:
-        response.raise_for_status()
-
-
-async def _states(records: CassandraRecords, events: Any) -> dict[str, State]:
-    """By delivery id."""
-    found, asked = dict[str, State](), list(events)
-    for at in range(0, len(asked), 500):
-        part = asked[at : at + 500]
-        facts = await records.facts_of([event.notification_id for event in part])
-        for event in part:
-            status = fold(event.notification_id, facts[event.notification_id])
-            if status is not None and status.channels:
-                found[event.delivery_id] = status.channels[0].state
+async def statuses_of(records: Records, deliveries: Sequence[Wanted]) -> dict[str, DeliveryStatus]:
+    """By delivery id; without those of which nothing is recorded. Raises Unavailable."""
+    found: dict[str, DeliveryStatus] = {}
+    ids = list(dict.fromkeys(one.notification_id for one in deliveries))
+    for at in range(0, len(ids), _AT_ONCE):
+        facts = await records.facts_of(ids[at : at + _AT_ONCE])
+        statuses = [fold(id_, each) for id_, each in facts.items()]
+        found |= {d.delivery_id: d for s in statuses if s for channel in s.channels for d in channel.deliveries}
     return found
+
+
+def calling(keys: Iterable[tuple[bytes, bytes | None]]) -> frozenset[tuple[str, str]]:
+    """Of delivery keys in Redis, those of a call that has not ended: the delivery, and whose attempt it is."""
+    found = set()
+    for name, value in keys:
+        state, owner, attempt, *_ = (value or b"||").decode().split("|")
+        if state == "calling":
+            found.add((name.decode().partition(":")[2], f"{owner} {attempt}"))
+    return frozenset(found)
