@@ -34,9 +34,9 @@ IsMine = Callable[[str], bool]
 
 
 class _Of(msgspec.Struct, frozen=True):
-    """What a notification and a delivery have in common, as far as it is asked here."""
+    """What a notification and a delivery have in common, as far as it is asked here. A digest's window has none."""
 
-    notification_id: str
+    notification_id: str = ""
     source: str = ""
     channel: Channel | None = None
     channels: tuple[Channel, ...] = ()
