@@ -83,7 +83,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except Exception as error:  # noqa: BLE001 (the outermost frame: a bug becomes a 500 and a logged traceback)
         response = _problem_for(error, request).response()
     response.headers["X-Request-ID"] = request_id
-    response.headers["Cache-Control"] = "no-store"
+    response.headers.setdefault("Cache-Control", "no-store")
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Server"] = "notify"  # not which versions of what
     _log(request, response.status, perf_counter() - started)

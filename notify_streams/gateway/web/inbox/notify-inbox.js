@@ -1,0 +1,413 @@
+/**
+ * <notify-inbox>: a bell with the inbox behind it, or the inbox as a page. No framework, no build step.
+ *
+ *   <script type="module" src="https://notify.example/assets/notify-inbox.js"></script>
+ *   <notify-inbox src="https://notify.example"></notify-inbox>
+ *   document.querySelector("notify-inbox").token = async () => (await fetch("/my/notify-token")).text();
+ *
+ * Attributes: `src` (the gateway; this origin), `user` (else the token's `sub`), `mode` ("popover" or "page"), `lang`,
+ * `theme` ("light", "dark", "auto"; else the page's color-scheme). Properties: `token`, `strings`, `options` (of the
+ * client), `client`. Events, all bubbling: `notify-open` {item} before a link is followed (preventDefault keeps it from
+ * that), `notify-counts` {unread, unseen}, `notify-signin` when somebody asks to sign in.
+ */
+import { NotifyClient } from "./notify-client.js";
+import { h } from "./notify-dom.js";
+import { List } from "./notify-list.js";
+import { Preferences } from "./notify-preferences.js";
+import { View } from "./notify-view.js";
+
+const UNDO_MS = 3_000;
+const TICK_MS = 20_000;
+const AT_TOP = 4;
+
+export class NotifyInbox extends HTMLElement {
+  static observedAttributes = ["src", "user", "mode", "lang"];
+  #list = new List();
+  #view;
+  #token;
+  #strings = {};
+  #open = false;
+  #failure;
+  #loading;
+  #undo;
+  #given = 0;
+  #queued = false;
+  #ticking;
+
+  constructor() {
+    super();
+    this.options = {};
+    this.#view = new View({
+      bell: () => (this.#open ? this.hide() : this.show()),
+      readAll: () => this.#readAll(),
+      settings: () => this.#settings(),
+      filter: (name) => this.#filter(name),
+      pill: () => this.#release(),
+      next: () => this.#next(),
+      retry: () => this.client.retry(),
+      undo: () => this.#takeBack(),
+      linger: () => this.#linger(),
+      act: (name, item, event) => this.#act(name, item, event),
+      key: (event) => this.#key(event),
+      toggled: (event) => this.#toggled(event),
+      settle: () => this.#settle(),
+      scrolled: () => this.#scrolled(),
+      older: () => this.#list.next && !this.#loading && !this.#failure && this.#load(true),
+    });
+    this.attachShadow({ mode: "open" }).append(
+      h("link", { rel: "stylesheet", href: new URL("notify-inbox.css", import.meta.url).href }),
+      this.#view.bell,
+      this.#view.panel,
+    );
+  }
+
+  /** A string, or a function that brings one; null signs out. */
+  set token(token) {
+    this.#token = token;
+    if (this.isConnected) this.#connect();
+  }
+
+  get token() {
+    return this.#token;
+  }
+
+  /** Words to say instead, by their names in notify-words.js; `categories` names those of the preferences. */
+  set strings(strings) {
+    this.#strings = strings;
+    this.#speak();
+  }
+
+  get strings() {
+    return this.#strings;
+  }
+
+  /** What the badge shows: what is being undone or done counts already. */
+  get unread() {
+    return Math.max(0, this.client.counts.unread - (this.#undo?.fewer ?? 0) - this.#given);
+  }
+
+  get isPage() {
+    return this.getAttribute("mode") === "page";
+  }
+
+  show() {
+    if (!this.isPage && !this.#open) this.#view.panel.showPopover();
+  }
+
+  hide() {
+    if (!this.isPage && this.#open) this.#view.panel.hidePopover();
+  }
+
+  connectedCallback() {
+    this.#connect();
+    this.#speak();
+    this.#ticking = setInterval(() => {
+      this.#view.tick();
+      this.#draw();
+    }, TICK_MS);
+    addEventListener("pagehide", this.#flush);
+    addEventListener("resize", this.#stand);
+  }
+
+  disconnectedCallback() {
+    this.#flush();
+    this.client.stop();
+    clearInterval(this.#ticking);
+    removeEventListener("pagehide", this.#flush);
+    removeEventListener("resize", this.#stand);
+  }
+
+  attributeChangedCallback(name) {
+    if (!this.isConnected) return;
+    if (name === "lang" || name === "mode") this.#speak();
+    else this.#connect();
+  }
+
+  #speak() {
+    if (!this.isConnected) return;
+    this.#view.speak(this.closest("[lang]")?.lang || navigator.language, this.#strings, this.isPage);
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.#queued) queueMicrotask(() => this.#drawNow());
+    this.#queued = true;
+  }
+
+  #drawNow() {
+    this.#queued = false;
+    this.setAttribute("state", this.client.state);
+    this.#view.draw({
+      client: this.client,
+      list: this.#list,
+      unread: this.unread,
+      open: this.#open,
+      failure: this.#failure,
+      loading: this.#loading,
+      undo: this.#undo,
+    });
+  }
+
+  // Hearing.
+
+  #connect() {
+    this.client?.stop();
+    this.#list = new List(this.#list.filter);
+    this.#failure = undefined;
+    const client = new NotifyClient({
+      url: this.getAttribute("src") ?? "",
+      user: this.getAttribute("user") ?? undefined,
+      token: this.#token ?? null,
+      ...this.options,
+    });
+    this.client = client;
+    const hear = (name, heard) =>
+      client.addEventListener(name, ({ detail }) => {
+        if (client !== this.client) return;
+        heard(detail);
+        this.#draw();
+      });
+    hear("state", () => client.state === "live" && this.#failure && this.#load());
+    hear("counts", () => this.#tell("notify-counts", client.counts));
+    hear("item", ({ item }) => this.#arrive(item));
+    hear("changed", (frame) => this.#changed(frame));
+    hear("reset", () => this.#load());
+    client.start();
+    if (client.state === "signed-out") return;
+    client.readCounts().catch(() => {}); // the state says so
+    this.#load();
+  }
+
+  #arrive(item) {
+    this.#list.arrive(item, this.#still);
+    const n = this.#list.held.length || 1;
+    this.#view.status.textContent = this.#view.words.say("arrived", { n, title: item.title });
+    if (!this.#list.held.length) this.#seen();
+  }
+
+  #changed(frame) {
+    if (this.#list.filter === "archived" && frame.state === "archived") this.#load();
+    else this.#list.change(frame, this.#visible && this.#view.hovered);
+  }
+
+  async #load(more = false) {
+    const { client } = this;
+    const list = this.#list;
+    const load = (this.#loading = Symbol());
+    this.#draw();
+    try {
+      const page = await client.list(list.query(more));
+      if (load !== this.#loading) return;
+      list.fill(page, more);
+      this.#failure = undefined;
+      this.#loading = undefined;
+      if (!more && page.sequence < client.sequence) return void this.#load(); // what came meanwhile is lacking
+      this.#seen();
+    } catch (error) {
+      if (load !== this.#loading) return;
+      this.#failure = error;
+      this.#loading = undefined;
+    }
+    this.#draw();
+  }
+
+  #seen() {
+    const { client } = this;
+    if (!this.#visible || !this.#list.items.length || !client.counts.unseen) return;
+    client.seenAll(this.#list.shown).catch(() => {}); // it is said again with the next
+  }
+
+  get #visible() {
+    return (this.isPage || this.#open) && document.visibilityState === "visible" && !this.#view.main.hidden;
+  }
+
+  /** Whether nothing may move: somebody has scrolled, or points at a line. */
+  get #still() {
+    return this.#visible && (this.#view.scroll.scrollTop > AT_TOP || this.#view.hovered);
+  }
+
+  #tell(name, detail, cancelable = false) {
+    return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable }));
+  }
+
+  // Doing.
+
+  #act(name, item, event) {
+    this.#list.current = item.item_id;
+    if (name === "archive") return void this.#archive(item);
+    if (name === "toggle" || item.state === "unread") this.#toggle(item);
+    if (name === "open" && !this.#tell("notify-open", { item }, true)) event.preventDefault();
+    this.#draw();
+  }
+
+  /** At once: doing it again is its undo. */
+  #toggle(item) {
+    const was = item.state;
+    if (was === "archived") return;
+    item.state = was === "unread" ? "read" : "unread";
+    this.client[item.state](item.item_id, { keepalive: true }).catch((error) => {
+      item.state = was;
+      this.#failed(error);
+    });
+  }
+
+  #archive(item) {
+    const list = this.#list;
+    const at = list.items.indexOf(item);
+    if (item.state === "archived" || at < 0) return;
+    list.current = (list.items[at + 1] ?? list.items[at - 1])?.item_id;
+    list.leave(item.item_id);
+    this.#later({
+      words: "doneArchive",
+      fewer: item.state === "unread" ? 1 : 0,
+      give: (options) => this.client.archive(item.item_id, options),
+      back: () => {
+        list.restore(item, at);
+        list.current = item.item_id;
+      },
+    });
+    this.#drawNow();
+    this.#view.focus(list.current);
+  }
+
+  /** What is on the screen, and older: what is held back, or comes meanwhile, stays unread. */
+  #readAll() {
+    const upTo = this.#list.shown;
+    const read = this.#list.items.filter((item) => item.state === "unread");
+    const kept = this.#list.held.filter((item) => item.state === "unread").length;
+    for (const item of read) item.state = "read";
+    this.#later({
+      words: "doneReadAll",
+      fewer: Math.max(0, this.client.counts.unread - kept),
+      give: (options) => this.client.readAll(upTo, options),
+      back: () => {
+        for (const item of read) item.state = "unread";
+      },
+    });
+    this.#draw();
+  }
+
+  /** Done in three seconds unless somebody thinks better of it; the clock stands while they point at the button. */
+  #later(doing) {
+    this.#flush();
+    this.#undo = doing;
+    this.#linger();
+  }
+
+  #linger() {
+    if (!this.#undo) return;
+    clearTimeout(this.#undo.timer);
+    if (!this.#view.toast.matches(":hover, :focus-within")) this.#undo.timer = setTimeout(this.#flush, UNDO_MS);
+  }
+
+  #flush = async () => {
+    const doing = this.#undo;
+    if (!doing) return;
+    clearTimeout(doing.timer);
+    this.#undo = undefined;
+    this.#given += doing.fewer;
+    try {
+      await doing.give?.({ keepalive: true });
+    } catch (error) {
+      doing.back();
+      this.#failed(error);
+    }
+    this.#given -= doing.fewer;
+    this.#draw();
+  };
+
+  #takeBack() {
+    if (!this.#undo?.back) return;
+    clearTimeout(this.#undo.timer);
+    this.#undo.back();
+    this.#undo = undefined;
+    this.#drawNow();
+    this.#view.focus(this.#list.current);
+  }
+
+  #failed(error) {
+    this.#flush();
+    this.#undo = { words: "failed", why: this.#view.why(error), fewer: 0, lost: true };
+    this.#linger();
+    this.#draw();
+  }
+
+  #next() {
+    if (this.client.state === "signed-out") this.#tell("notify-signin");
+    else this.#load(this.#list.loaded);
+  }
+
+  // Moving about.
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+    const { items, current } = this.#list;
+    const at = items.findIndex((item) => item.item_id === current);
+    const within = this.#view.lists.contains(event.target);
+    const { key } = event;
+    const to = { j: at + 1, ArrowDown: at + 1, k: at - 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[key];
+    if (key === "z") this.#takeBack();
+    else if (to !== undefined && items.length && (within || key === "j")) {
+      this.#list.current = items[within ? Math.max(0, Math.min(items.length - 1, to)) : Math.max(0, at)].item_id;
+      this.#drawNow();
+      this.#view.focus(this.#list.current);
+    } else if (within && key === "r") this.#act("toggle", items[at], event);
+    else if (within && (key === "e" || key === "Delete")) this.#act("archive", items[at], event);
+    else return;
+    event.preventDefault();
+  }
+
+  #filter(name) {
+    this.#list = new List(name);
+    this.#view.scroll.scrollTop = 0;
+    this.#flush();
+    this.#load();
+  }
+
+  #release() {
+    this.#list.release();
+    this.#view.scroll.scrollTop = 0;
+    this.#list.current = this.#list.items[0]?.item_id;
+    this.#drawNow();
+    this.#view.focus(this.#list.current);
+    this.#seen();
+  }
+
+  #settle() {
+    this.#list.settle();
+    this.#draw();
+  }
+
+  #scrolled() {
+    if (!this.#list.held.length || this.#still) return;
+    this.#list.release();
+    this.#seen();
+    this.#draw();
+  }
+
+  #toggled({ newState }) {
+    this.#open = newState === "open";
+    if (!this.#open) this.#list.release();
+    this.#stand();
+    this.#seen();
+    this.#draw();
+  }
+
+  #stand = () => {
+    if (this.#open && !this.isPage) this.#view.stand();
+  };
+
+  #settings() {
+    const { main, panel, words, settings } = this.#view;
+    const pane = new Preferences(this.client, words, () => {
+      pane.element.remove();
+      main.hidden = false;
+      settings.focus();
+    });
+    main.hidden = true;
+    panel.prepend(pane.element);
+    pane.open();
+  }
+}
+
+if (!customElements.get("notify-inbox")) customElements.define("notify-inbox", NotifyInbox);

@@ -1,0 +1,56 @@
+"""A page of somebody else's that embeds the component, under a strict policy of its own."""
+
+from aiohttp import web
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; require-trusted-types-for 'script'"
+)
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Somebody's page</title><link rel="stylesheet" href="/host.css">
+<body><header><h1>Somebody's page</h1><notify-inbox></notify-inbox></header><main><p>Text of the page.</p></main>
+<script type="module" src="/host.js"></script>
+"""
+STYLE = """
+:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
+body { margin: 0; background: light-dark(#f6f7f9, #0f1114); color: light-dark(#1b1f24, #e6e8eb); }
+header { display: flex; align-items: center; justify-content: space-between; padding: 8px 16px; }
+h1 { font-size: 15px; }
+main { padding: 0 16px; }
+html.page header { display: block; height: 560px; padding: 0; }
+html.page h1, html.page main { display: none; }
+"""
+# What a test wants is in the fragment; tokens are asked for one after the other.
+SCRIPT = """
+import { NotifyInbox } from "/assets/notify-inbox.js";
+const wishes = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+const { dir = "ltr", lang = "en", mode, tokens, options, strings } = wishes;
+document.documentElement.dir = dir;
+document.documentElement.lang = lang;
+document.documentElement.className = mode ?? "";
+const inbox = document.querySelector("notify-inbox");
+if (mode) inbox.setAttribute("mode", mode);
+if (strings) inbox.strings = strings;
+inbox.options = { backoff: { base: 200, cap: 400 }, ...options };
+window.opens = [];
+window.signins = 0;
+inbox.addEventListener("notify-open", (event) => window.opens.push(event.detail.item.title));
+document.addEventListener("notify-signin", () => window.signins++);
+inbox.token = tokens ? async () => tokens.shift() ?? null : null;
+window.defined = NotifyInbox.name;
+"""
+
+
+async def _page(_request: web.Request) -> web.Response:
+    return web.Response(text=PAGE, content_type="text/html", headers={"Content-Security-Policy": POLICY})
+
+
+async def _style(_request: web.Request) -> web.Response:
+    return web.Response(text=STYLE, content_type="text/css")
+
+
+async def _script(_request: web.Request) -> web.Response:
+    return web.Response(text=SCRIPT, content_type="text/javascript")
+
+
+HOST_ROUTES = (web.get("/host", _page), web.get("/host.css", _style), web.get("/host.js", _script))
