@@ -46,6 +46,7 @@ from notify_streams.gateway.spelling import spelling_of
 from notify_streams.gateway.suppressions import Suppressions
 from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
+from notify_streams.gateway.web.assets import Assets
 from notify_streams.ports import InboxStore, Records, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
@@ -159,6 +160,7 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Suppressions(parts.auth, commands, spelling).routes(),
         *Receipts(readers_of(settings, parts.sns), taking, settings.gateway.public_url, parts.clock).routes(),
         *Unsubscribing(parts.catalogue, parts.profiles, commands, secrets, parts.clock).routes(),
+        *Assets().routes(),
         *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
