@@ -61,6 +61,9 @@ UNSUBSCRIBES = Counter(
     "notify_unsubscribes_total", "Categories or channels switched off by a link in a message", ["type", "category"]
 )
 BYPASSED = Counter("notify_bypassed_total", "Work done without an expendable engine that was away", ["engine"])
+CONNECTIONS = Gauge("notify_connections", "Live streams that are open", ["transport"])
+STREAMS_ENDED = Counter("notify_streams_ended_total", "Live streams that the gateway ended", ["transport", "code"])
+STREAM_RESETS = Counter("notify_stream_resets_total", "Streams that could not go on where their client was")
 
 
 def nothing_waits() -> None:

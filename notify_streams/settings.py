@@ -82,13 +82,30 @@ class Auth(_Section, frozen=True):
 
 
 class Gateway(_Section, frozen=True):
-    """The HTTP side. `public_url` is how the world reaches it: links in mails, providers' callbacks."""
+    """The HTTP side. `public_url` is how the world reaches it: links in mails, providers' callbacks.
+
+    `reuse_port` lets several processes listen on one port. Live streams: browsers may open one from the gateway's own
+    origin, that of `public_url` and those of `allowed_origins` ("*" for any). `stream_connections` are those of this
+    process, of which a user has `stream_per_user` at most. A client is pinged every `stream_ping` and answers within
+    `stream_pong`; every `stream_check` it is looked up whether it was told everything. More than `stream_buffer` bytes
+    that a client does not read end its connection. On shutdown clients are sent away, to come back within
+    `stream_drain`, each at another time.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8080
     public_url: str = ""
     delivery_timeout: str = "5s"
     command_timeout: str = "2s"
+    reuse_port: bool = False
+    allowed_origins: tuple[str, ...] = ()
+    stream_connections: int = 100_000
+    stream_per_user: int = 20
+    stream_ping: str = "25s"
+    stream_pong: str = "20s"
+    stream_check: str = "2m"
+    stream_drain: str = "10s"
+    stream_buffer: int = 256 * 1024
 
 
 class Limits(_Section, frozen=True):
@@ -187,6 +204,12 @@ class Templates(_Section, frozen=True):
     path: str = ""
 
 
+class Console(_Section, frozen=True):
+    """The operators' console: whose /metrics it reads (URLs of all workers; `notify up` sets them)."""
+
+    targets: tuple[str, ...] = ()
+
+
 class Local(_Section, frozen=True):
     """What `notify up` starts on this machine."""
 
@@ -233,6 +256,7 @@ class Settings(_Section, frozen=True):
     redis: Redis = Redis()
     auth: Auth = Auth()
     gateway: Gateway = Gateway()
+    console: Console = Console()
     limits: Limits = Limits()
     retention: Retention = Retention()
     catalogue: Catalogue = Catalogue()
@@ -366,7 +390,7 @@ _DURATIONS = frozenset(
     {
         *("retention", "session_timeout", "commit_interval", "request_timeout", "timeout", "delivery_timeout"),
         *("command_timeout", "inbox", "facts", "dedup", "base", "cap", "lock", "attempt_timeout", "stalled_after"),
-        "rests_after_full",
+        *("rests_after_full", "stream_ping", "stream_pong", "stream_check", "stream_drain"),
     }
 )
 

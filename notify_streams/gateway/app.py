@@ -28,6 +28,7 @@ from notify_streams.gateway.inbox_cache import InboxCache
 from notify_streams.gateway.inbox_commands import InboxCommands
 from notify_streams.gateway.known import RedisShared
 from notify_streams.gateway.ledger import Ledger, RedisLedger
+from notify_streams.gateway.live.live import Live
 from notify_streams.gateway.notifications import Notifications, Told
 from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.gateway.preferences import PreferencesApi
@@ -46,7 +47,6 @@ from notify_streams.gateway.spelling import spelling_of
 from notify_streams.gateway.suppressions import Suppressions
 from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
-from notify_streams.gateway.web.assets import Assets
 from notify_streams.ports import InboxStore, Records, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
@@ -56,6 +56,7 @@ from schemas.catalogue import Catalogue
 
 log = logging.getLogger(__name__)
 _SHUTDOWN_S = 10.0
+_BACKLOG = 4096  # when another gateway goes, all of its clients come at once
 _PLACE = re.compile(r"\{(\w+)\}")  # aiohttp's own places take no braces, and a user id may have some
 
 
@@ -83,6 +84,7 @@ class Parts:
     seen: Seen
     settling: Settling
     renderer: Renderer
+    live: Live | None = None
     clock: Callable[[], int] = _wall_clock
 
 
@@ -107,6 +109,8 @@ def build(
     publisher = KafkaPublisher(settings)
     profiles = Profiles(records, RedisShared(pipelined, settings.kafka), lambda: results.listening)
     results = KafkaResults(settings.kafka, profiles.heard)
+    cache = InboxCache(pipelined, InboxKeys.of(settings.kafka))
+    live = Live(settings, auth=auth, redis=pipelined, cache=cache, store=inbox, publisher=publisher)
     parts = Parts(
         auth=auth,
         catalogue=catalogue,
@@ -116,7 +120,7 @@ def build(
         profiles=profiles,
         records=records,
         inbox=inbox,
-        cache=InboxCache(pipelined, InboxKeys.of(settings.kafka)),
+        cache=cache,
         status=status,
         explain=explain,
         counting=Counting(pipelined, settings.kafka),
@@ -124,6 +128,7 @@ def build(
         seen=Seen(pipelined, settings.kafka),
         settling=settling or Nobody(),
         renderer=renderer,
+        live=live,
     )
 
     async def connected(_app: web.Application) -> AsyncIterator[None]:
@@ -160,7 +165,7 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Suppressions(parts.auth, commands, spelling).routes(),
         *Receipts(readers_of(settings, parts.sns), taking, settings.gateway.public_url, parts.clock).routes(),
         *Unsubscribing(parts.catalogue, parts.profiles, commands, secrets, parts.clock).routes(),
-        *Assets().routes(),
+        *(parts.live.routes() if parts.live else ()),
         *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
@@ -169,6 +174,9 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         app.router.add_route(route.method, path, route.handler)
         if route.method == "GET":
             app.router.add_route("HEAD", path, route.handler)
+    if parts.live:
+        app.cleanup_ctx.append(parts.live.run)
+        app.on_shutdown.append(parts.live.drain)
     return app
 
 
@@ -182,7 +190,8 @@ async def serve(app: web.Application, settings: Settings, *, stop: asyncio.Event
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, settings.gateway.host, settings.gateway.port)
+        place = settings.gateway
+        site = web.TCPSite(runner, place.host, place.port, backlog=_BACKLOG, reuse_port=place.reuse_port or None)
         await site.start()
         log.info("gateway.serves host=%s port=%d", settings.gateway.host, settings.gateway.port)
         await stop.wait()

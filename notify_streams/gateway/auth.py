@@ -18,9 +18,10 @@ _ANYBODY = Key(name="open", role="operator", hash="")
 
 
 class User(msgspec.Struct, frozen=True):
-    """Somebody with a token for themselves."""
+    """Somebody with a token for themselves, until it expires (s since the epoch)."""
 
     user_id: str
+    expires_at: int = 0
 
 
 Caller = Key | User
@@ -36,7 +37,11 @@ class Auth:
 
     def caller(self, request: web.Request) -> Caller:
         """Raises a 401 for whoever is nobody."""
-        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        return self.known(request.headers.get("Authorization", ""))
+
+    def known(self, authorization: str) -> Caller:
+        """The same by the value of the header."""
+        scheme, _, secret = authorization.partition(" ")
         secret = secret.strip()
         if not secret or scheme.lower() != "bearer":
             if self.open and not scheme:
@@ -45,7 +50,7 @@ class Auth:
         if not secret.isascii():
             raise unauthorized("unauthorized", "keys and tokens are ASCII")
         if not secret.startswith(keys.PREFIX):
-            return User(self.tokens.user_of(secret))
+            return User(*self.tokens.read(secret))
         key = self.ring.find(secret)
         if key is None:
             raise unauthorized("key_invalid", "no such key")

@@ -22,8 +22,8 @@ class Tokens:
         if auth.jwt_algorithm == "EdDSA" and self._key:
             _check_public_key(self._key)
 
-    def user_of(self, token: str) -> str:
-        """The user whose token this is. Raises a 401."""
+    def read(self, token: str) -> tuple[str, int]:
+        """The user whose token this is, and when it expires (s since the epoch). Raises a 401."""
         if not self._key:
             raise unauthorized("token_invalid", "this installation takes no user tokens")
         try:
@@ -33,8 +33,7 @@ class Tokens:
         except jwt.PyJWTError as error:
             log.info("token.refused reason=%s", type(error).__name__)
             raise unauthorized("token_invalid", "the token is not valid here") from None
-        user_id: str = claims["sub"]
-        return user_id
+        return claims["sub"], int(claims["exp"])
 
 
 def _check_public_key(pem: str) -> None:

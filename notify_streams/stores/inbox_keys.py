@@ -34,3 +34,11 @@ class InboxKeys:
     def page(self, user_id: str) -> str:
         """The first page: `SEQUENCE:` and the body; good for as long as the counts are of that sequence."""
         return f"{self.place}page:{{{user_id}}}"
+
+    def online(self, user_id: str) -> str:
+        """A sorted set: the gateways that have a connection of this user, by when that is no longer known (s)."""
+        return f"{self.place}online:{{{user_id}}}"
+
+    def ticket(self, print_: str) -> str:
+        """Whose a ticket is, by its hash."""
+        return f"{self.place}ticket:{print_}"

@@ -37,24 +37,24 @@ def test_without_a_secret_no_token_is_good() -> None:
     unsigned = jwt.encode({"sub": "ann", "exp": SOON}, "", "none")
     for token in (unsigned, jwt.encode({"sub": "ann", "exp": SOON}, SECRET, "HS256")):
         with pytest.raises(Problem, match="token_invalid"):
-            Tokens(Auth()).user_of(token)
+            Tokens(Auth()).read(token)
 
 
 def test_a_token_needs_an_end_and_a_subject() -> None:
     tokens = Tokens(Auth(jwt_secret=SECRET))
-    assert tokens.user_of(jwt.encode({"sub": "ann", "exp": SOON}, SECRET, "HS256")) == "ann"
+    assert tokens.read(jwt.encode({"sub": "ann", "exp": SOON}, SECRET, "HS256")) == ("ann", int(SOON.timestamp()))
     for claims in ({"sub": "ann"}, {"exp": SOON}):
         with pytest.raises(Problem, match="token_invalid"):
-            tokens.user_of(jwt.encode(claims, SECRET, "HS256"))
+            tokens.read(jwt.encode(claims, SECRET, "HS256"))
 
 
 def test_with_eddsa_the_public_key_is_no_secret_for_hs256() -> None:
     private = Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     tokens = Tokens(Auth(jwt_algorithm="EdDSA", jwt_public_key=public))
-    assert tokens.user_of(jwt.encode({"sub": "ann", "exp": SOON}, private, "EdDSA")) == "ann"
+    assert tokens.read(jwt.encode({"sub": "ann", "exp": SOON}, private, "EdDSA")) == ("ann", int(SOON.timestamp()))
     with pytest.raises(Problem, match="token_invalid"):
-        tokens.user_of(jwt.encode({"sub": "ann", "exp": SOON}, SECRET, "HS256"))
+        tokens.read(jwt.encode({"sub": "ann", "exp": SOON}, SECRET, "HS256"))
 
 
 def test_a_bucket_holds_a_second_and_fills_at_its_rate() -> None:
