@@ -2,7 +2,7 @@
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -109,7 +109,12 @@ async def waiting_timers(kafka: Kafka, is_mine: IsMine) -> list[Timer]:
     last: dict[bytes, bytes | None] = {}
     for record in await records_since(kafka, topics.TIMERS_LOG, {}):
         last[record.key or b""] = record.value
-    found = [(key, value) for key, value in last.items() if value is not None and key[:1] and key[0] in _LANE_RANKS]
+    return timers_of(last, is_mine)
+
+
+def timers_of(entries: Mapping[bytes, bytes | None], is_mine: IsMine) -> list[Timer]:
+    """Those of our notifications, from the newest value of each key of the table."""
+    found = [(key, value) for key, value in entries.items() if value is not None and key[:1] and key[0] in _LANE_RANKS]
     timers = [(_timer(key, value), _of(decode_entry(value).payload).source) for key, value in found]
     return [timer for timer, source in timers if is_mine(source)]
 
