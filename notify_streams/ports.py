@@ -158,23 +158,46 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InboxCounts(msgspec.Struct, frozen=True):
-    """The header of an inbox: the last sequence, and the counts that hold at it."""
+    """The header of an inbox: the last sequence, and the counts that hold at it.
+
+    What appeared at or before `read_through` is read, at or before `seen_through` seen.
+    """
 
     sequence: int = 0
     unread: int = 0
     unseen: int = 0
+    read_through: int = 0
+    seen_through: int = 0
+
+
+class InboxChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that is in another state from `sequence` on; None leaves that part as it was."""
+
+    user_id: str
+    item_id: UUID
+    sequence: int
+    read: bool | None = None
+    seen: bool | None = None
+    archived: bool | None = None
+    superseded: bool | None = None
 
 
 class InboxStore(Protocol):
-    """Inbox items and headers. Writes are upserts; a repeat or a late one changes nothing."""
+    """Inbox items and headers. Writes are upserts: in whatever order and however often they come, all ends alike."""
 
-    async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
-        """Write all. Raises Unavailable when the database does not take them."""
+    async def write(
+        self,
+        items: Sequence[InboxItem],
+        headers: Mapping[str, InboxCounts],
+        changes: Sequence[InboxChange] = (),
+    ) -> None:
+        """Write all, headers once the rows are there. Raises Unavailable when the database does not take them."""
 
     async def page(self, user_id: str, *, before: UUID | None, limit: int, now: datetime) -> Sequence[InboxItem]:
         """At most `limit` rows older than `before`, newest first, over month borders. Raises Unavailable.
 
-        Archived ones too, and none that has expired or that a newer row of the same item supersedes.
+        Archived ones too, and none that has expired or that a newer row of the same item supersedes. What the header
+        says is read or seen is.
         """
 
     async def counts(self, user_id: str) -> InboxCounts:

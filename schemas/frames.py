@@ -5,9 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from schemas.inbox import MAX_ITEM_IDS, ItemId
-
-ItemState = Literal["unread", "read", "seen", "archived", "expired"]
+from schemas.inbox import MAX_ITEM_IDS, ItemId, ItemState
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,51 +1,56 @@
 """Inbox items and headers in Cassandra: grouped, idempotent writes, pages over months."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from notify_streams.ports import InboxCounts, InboxItem
+from notify_streams.ports import InboxChange, InboxCounts, InboxItem
 from notify_streams.stores.cassandra import Session
 
-from .content import content_of, decode_content
-from .order import instant_of, month_of, months
-
-_STATEMENTS = {
-    "item": "INSERT INTO inbox (user_id, month, item_id, notification_id, type, category, sequence, expires_at, read,"
-    " content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-    "header": "INSERT INTO inbox_headers (user_id, sequence, unread, unseen) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-    "newest": "SELECT * FROM inbox WHERE user_id = ? AND month = ? LIMIT ?",
-    "older": "SELECT * FROM inbox WHERE user_id = ? AND month = ? AND item_id < ? LIMIT ?",
-    "counts": "SELECT sequence, unread, unseen FROM inbox_headers WHERE user_id = ?",
-}
+from .content import decode_content
+from .order import instant_of, months
+from .statements import STATEMENTS, of_changes, of_headers, of_items
 
 
 class CassandraInbox:
     """Write timestamps are sequences: a repeat or a late write changes nothing."""
 
-    def __init__(self, session: Session, prepared: Mapping[str, Any], kept: timedelta) -> None:
-        self._session, self._prepared, self._kept = session, prepared, kept
+    def __init__(
+        self,
+        session: Session,
+        prepared: Mapping[str, Any],
+        kept: timedelta,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._session, self._prepared, self._kept, self._now = session, prepared, kept, now
 
     @classmethod
-    async def open(cls, session: Session, *, kept: timedelta) -> "CassandraInbox":
+    async def open(
+        cls, session: Session, *, kept: timedelta, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> "CassandraInbox":
         """On a session with the keyspace; `kept` is how long items live. Raises Unavailable."""
-        return cls(session, await session.prepare(_STATEMENTS), kept)
+        return cls(session, await session.prepare(STATEMENTS), kept, now)
 
-    async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+    async def write(
+        self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts], changes: Sequence[InboxChange] = ()
+    ) -> None:
         """See ports.InboxStore."""
-        item, header = self._prepared["item"], self._prepared["header"]
-        rows: list[tuple[Any, Sequence[Any]]] = [(item, _values(i)) for i in items]
-        rows += [(header, (user, h.sequence, h.unread, h.unseen, h.sequence)) for user, h in headers.items()]
-        await self._session.write(rows)
+        rows = of_items(self._prepared, items)
+        if changes:
+            rows += of_changes(self._prepared, changes, self._kept, self._now())
+        if rows:
+            await self._session.write(rows)
+        if headers:
+            await self._session.write(of_headers(self._prepared, headers))
 
     async def page(self, user_id: str, *, before: UUID | None, limit: int, now: datetime) -> Sequence[InboxItem]:
         """See ports.InboxStore."""
-        now_ms = now.timestamp() * 1000
+        now_ms, header = now.timestamp() * 1000, await self.counts(user_id)
         found: list[InboxItem] = []
         async for row in self._rows(user_id, before, limit, now):
             if _shown(row, now_ms):
-                found.append(_item(row))
+                found.append(_item(row, header))
             if len(found) == limit:
                 break
         return found
@@ -69,28 +74,12 @@ class CassandraInbox:
                 last = rows[-1].item_id
 
 
-def _values(item: InboxItem) -> tuple[Any, ...]:
-    return (
-        item.user_id,
-        month_of(item.item_id),
-        item.item_id,
-        UUID(item.notification_id),
-        item.type,
-        item.category,
-        item.sequence,
-        item.expires_at,
-        item.read,
-        content_of(item),
-        item.sequence,
-    )
-
-
 def _shown(row: Any, now_ms: float) -> bool:
     """Not what has expired, was replaced by a newer row, or is only what a state change left of a row that aged."""
     return row.content is not None and not row.superseded and not (row.expires_at and row.expires_at <= now_ms)
 
 
-def _item(row: Any) -> InboxItem:
+def _item(row: Any, header: InboxCounts) -> InboxItem:
     content = decode_content(row.content)
     return InboxItem(
         user_id=row.user_id,
@@ -104,6 +93,12 @@ def _item(row: Any) -> InboxItem:
         body=content.body,
         link=content.link,
         payload=bytes(content.payload),
-        read=bool(row.read),
+        read=bool(row.read) or (row.read_at or row.sequence) <= header.read_through,
+        seen=bool(row.seen) or row.sequence <= header.seen_through,
+        archived=bool(row.archived),
         expires_at=row.expires_at or 0,
+        stands_for=row.stands_for,
+        count=content.count,
+        actors=content.actors,
+        others=content.others,
     )

@@ -7,12 +7,15 @@ from schemas.codec import encode
 
 
 class InboxContent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Rendered text and the producer's payload."""
+    """Rendered text and the producer's payload; of an aggregated item of how many notifications, and who is named."""
 
     title: str
     body: str = ""
     link: str | None = None
     payload: msgspec.Raw = msgspec.Raw(b"{}")
+    count: int = 1
+    actors: tuple[str, ...] = ()
+    others: int = 0
 
 
 decode_content = msgspec.json.Decoder(InboxContent).decode
@@ -20,4 +23,14 @@ decode_content = msgspec.json.Decoder(InboxContent).decode
 
 def content_of(item: InboxItem) -> bytes:
     """The value of the column `content`."""
-    return encode(InboxContent(title=item.title, body=item.body, link=item.link, payload=msgspec.Raw(item.payload)))
+    return encode(
+        InboxContent(
+            title=item.title,
+            body=item.body,
+            link=item.link,
+            payload=msgspec.Raw(item.payload),
+            count=item.count,
+            actors=item.actors,
+            others=item.others,
+        )
+    )

@@ -5,12 +5,13 @@ import random
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from notify_streams.domain.ids import time_uuid
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.memory import MemoryInbox
-from notify_streams.ports import InboxCounts, InboxItem, InboxStore
+from notify_streams.ports import InboxChange, InboxCounts, InboxItem, InboxStore
 from notify_streams.stores.cassandra import Session
 from tests.facts import an_id
 
@@ -20,7 +21,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def inbox(backing: Session | None) -> InboxStore:
-    return MemoryInbox(kept=KEPT) if backing is None else await CassandraInbox.open(backing, kept=KEPT)
+    return MemoryInbox(kept=KEPT) if backing is None else await CassandraInbox.open(backing, kept=KEPT, now=lambda: NOW)
 
 
 def an_item(user: str, ago: timedelta = timedelta(minutes=1), *, sequence: int = 1, expires_at: int = 0) -> InboxItem:
@@ -126,3 +127,74 @@ async def test_a_thousand_items_of_many_users_are_written_by_one_call(inbox: Inb
     await inbox.write(items, {user: InboxCounts(10, 10, 10) for user in users})
     for user in users:
         assert len(await inbox.page(user, before=None, limit=20, now=NOW)) == 10
+
+
+def a_growth(of: InboxItem, *, sequence: int, count: int = 2) -> InboxItem:
+    """The row that takes the place of another one."""
+    younger = an_item(of.user_id, timedelta(seconds=30), sequence=sequence)
+    return msgspec.structs.replace(
+        younger, stands_for=of.stands_for or of.item_id, count=count, actors=("Ann", "Ben"), others=count - 2
+    )
+
+
+def a_change(of: InboxItem, sequence: int, **states: bool) -> InboxChange:
+    return InboxChange(user_id=of.user_id, item_id=of.item_id, sequence=sequence, **states)
+
+
+async def states(inbox: InboxStore, user: str) -> list[tuple[int, bool, bool, bool]]:
+    """Sequence, read, seen, archived of what is listed."""
+    page = await inbox.page(user, before=None, limit=10, now=NOW)
+    return [(item.sequence, item.read, item.seen, item.archived) for item in page]
+
+
+async def test_an_aggregated_item_comes_back_in_place_of_the_row_before_under_the_first_ones_id(
+    inbox: InboxStore,
+) -> None:
+    first = an_item(user := an_id())
+    grown = a_growth(first, sequence=2)
+    await inbox.write([first, grown], {user: InboxCounts(2, 1, 1)}, [a_change(first, 2, superseded=True)])
+    [shown] = await inbox.page(user, before=None, limit=10, now=NOW)
+    assert shown == grown
+    assert shown.view().item_id == str(first.item_id)
+
+
+async def test_states_are_of_single_rows_and_may_come_before_them(inbox: InboxStore) -> None:
+    user = an_id()
+    items = [an_item(user, timedelta(minutes=n), sequence=n) for n in (1, 2, 3)]
+    changes = [
+        a_change(items[0], 4, read=True, seen=True),
+        a_change(items[1], 5, archived=True),
+        a_change(items[2], 6, seen=True),
+    ]
+    await inbox.write([], {}, changes)
+    assert await states(inbox, user) == []
+    await inbox.write(items, {})
+    assert await states(inbox, user) == [(1, True, True, False), (2, False, False, True), (3, False, True, False)]
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations([0, 1, 2])])
+async def test_of_several_changes_the_one_of_the_highest_sequence_holds(
+    inbox: InboxStore, order: tuple[int, ...]
+) -> None:
+    item = an_item(user := an_id())
+    changes = [a_change(item, 2 + n, read=n != 1) for n in range(3)]
+    writes: list[tuple[list[InboxItem], list[InboxChange]]] = [([item], []), ([], changes[:1]), ([], changes[1:2])]
+    for n in order:
+        await inbox.write(writes[n][0], {}, writes[n][1])
+    assert await states(inbox, user) == [(1, False, False, False)]
+    await inbox.write([item], {}, changes[2:])
+    assert await states(inbox, user) == [(1, True, False, False)]
+
+
+async def test_what_the_header_says_is_read_or_seen_is_but_not_what_became_unread_since(inbox: InboxStore) -> None:
+    user = an_id()
+    items = [an_item(user, timedelta(minutes=10 - n), sequence=n) for n in (1, 2, 3, 4)]
+    header = InboxCounts(7, 2, 1, read_through=2, seen_through=3)
+    await inbox.write(items, {user: header}, [a_change(items[0], 7, read=False)])
+    assert await inbox.counts(user) == header
+    assert await states(inbox, user) == [
+        (4, False, False, False),
+        (3, False, True, False),
+        (2, True, True, False),
+        (1, False, True, False),
+    ]

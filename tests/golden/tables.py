@@ -19,7 +19,8 @@ from schemas import (
     user_state,
 )
 from schemas.addresses import AddressState, Held, Lifted, Owner
-from schemas.inbox import InboxEntry, InboxHeader
+from schemas.content import Actor
+from schemas.inbox import InboxDone, InboxEntry, InboxGroup, InboxHeader, InboxMember
 from schemas.stops import Gate, GateStop
 from schemas.timers import Entry, Place
 from schemas.user_state import Latest, Pending, Stopped, UserState, Window
@@ -51,7 +52,26 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
         msgspec.msgpack.Decoder(Entry),
     ),
     "timer-place": (Place(b"\x00\x01", 2**40), Place(b"", 0), msgspec.msgpack.Decoder(Place)),
-    "inbox-header": (InboxHeader(17, 4, 3, 9), InboxHeader(), msgspec.msgpack.Decoder(InboxHeader)),
+    "inbox-header": (
+        InboxHeader(17, 4, 3, 9, 11, LATER, 5, 2, 2**40, bytes(range(16))),
+        InboxHeader(),
+        msgspec.msgpack.Decoder(InboxHeader),
+    ),
+    "inbox-member": (
+        InboxMember(17, b"item" * 4, b"row2" * 4, b"row1" * 4, LATER, b"room" * 4),
+        InboxMember(1, b"", b"", b"", 0),
+        msgspec.msgpack.Decoder(InboxMember),
+    ),
+    "inbox-group": (
+        InboxGroup(b"item" * 4, NOW, LATER, 7, 5, (Actor("user-7", "Änn"), Actor("user-8")), bytes(range(8))),
+        InboxGroup(b"", 0, 0),
+        msgspec.msgpack.Decoder(InboxGroup),
+    ),
+    "inbox-done": (
+        InboxDone("command-1", 17, 4, 3, "archived", b"item" * 8, 16),
+        InboxDone("", 0, 0, 0),
+        msgspec.msgpack.Decoder(InboxDone),
+    ),
     "gate": (
         Gate(7, LATER, {b"0123456789": GateStop(LATER, Reason.READ, ("email",))}),
         Gate(),
@@ -68,7 +88,11 @@ TABLE: dict[str, tuple[Any, Any, msgspec.msgpack.Decoder[Any]]] = {
         AddressState("push"),
         msgspec.msgpack.Decoder(AddressState),
     ),
-    "inbox-entry": (InboxEntry(17, True, True, LATER), InboxEntry(1), msgspec.msgpack.Decoder(InboxEntry)),
+    "inbox-entry": (
+        InboxEntry(17, True, True, LATER, 18, 1, b"row1" * 4, b"note" * 8, 6, b"room" * 4, b"key1" * 4),
+        InboxEntry(1),
+        msgspec.msgpack.Decoder(InboxEntry),
+    ),
 }
 
 # The decoders that the program itself uses.
@@ -97,6 +121,12 @@ OWN = {
     "timer-place": timers.decode_place,
     "inbox-header": inbox.decode_header,
     "inbox-entry": inbox.decode_inbox_entry,
+    "inbox-member": inbox.decode_inbox_member,
+    "inbox-group": inbox.decode_inbox_group,
+    "inbox-done": inbox.decode_inbox_done,
+    "inbox-command.v1": inbox.decode_inbox_record,
+    "inbox-sweep.v1": inbox.decode_inbox_record,
+    "inbox-result.v1": inbox.decode_answer,
     "gate": stops.decode_gate,
     "address": addresses.decode_address,
     "verify-endpoint.v1": commands.decode_command,

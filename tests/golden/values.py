@@ -8,9 +8,11 @@ from schemas import (
     events,
     timers,
 )
+from schemas.commands import CommandResultV1, FieldError
 from schemas.content import Actor, Object
 from schemas.decisions import CatalogueV1, Collect, DecisionV1, Defer, Deliver, ProfileSlice, StateSlice, Suppress
 from schemas.deliveries import DeliveryV1
+from schemas.inbox import InboxCommandV1, InboxResultV1, InboxSweepV1
 from schemas.notifications import FlushV1, NotificationV1
 from schemas.outcomes import InboxOutcomesV1, InboxWrite, OutcomeV1
 from schemas.stops import StopV1
@@ -140,6 +142,29 @@ WIRE: dict[str, tuple[Any, Any, msgspec.json.Decoder[Any]]] = {
         ),
         OutcomeV1(**DELIVERED, state="sent", at=NOW),
         msgspec.json.Decoder(OutcomeV1 | InboxOutcomesV1),
+    ),
+    "inbox-command.v1": (
+        InboxCommandV1(command_id="c-1", action="seen", item_ids=(ID,), up_to=17, at=NOW, by="user"),
+        InboxCommandV1(command_id="c-1", action="read", at=0),
+        msgspec.json.Decoder(InboxCommandV1 | InboxSweepV1),
+    ),
+    "inbox-sweep.v1": (
+        InboxSweepV1(due_at=LATER),
+        InboxSweepV1(due_at=0),
+        msgspec.json.Decoder(InboxCommandV1 | InboxSweepV1),
+    ),
+    "inbox-result.v1": (
+        InboxResultV1(
+            command_id="c-1",
+            user_id="änn",
+            status="invalid",
+            sequence=17,
+            unread=4,
+            unseen=3,
+            errors=(FieldError("/action", "not for all"),),
+        ),
+        InboxResultV1(command_id="", user_id=""),
+        msgspec.json.Decoder(CommandResultV1 | InboxResultV1),
     ),
     "inbox-outcomes.v1": (
         InboxOutcomesV1(at=NOW, written=(InboxWrite(ID, DELIVERY, 17, "ann", "/shop/orders"),)),

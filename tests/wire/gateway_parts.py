@@ -31,7 +31,7 @@ from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.receipts.fetching import HttpSns
 from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.results import Waiting
-from notify_streams.ports import InboxCounts, InboxItem, Records, Renderer, Unavailable
+from notify_streams.ports import InboxChange, InboxCounts, InboxItem, Records, Renderer, Unavailable
 from notify_streams.settings import Auth, Gateway, Limits, Provider, Settings
 from notify_streams.stores.inbox_keys import InboxKeys
 from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, SuppressAddressV1, decode_change
@@ -240,7 +240,9 @@ class Store:
         found = [one for one in self.failed if one.channel == channel and since <= one.at < until]
         return sorted(found, key=lambda one: (-one.at, one.delivery_id))[:limit]
 
-    async def write(self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts]) -> None:
+    async def write(
+        self, items: Sequence[InboxItem], headers: Mapping[str, InboxCounts], changes: Sequence[InboxChange] = ()
+    ) -> None:
         self.items.extend(items)
 
     async def facts(self, notification_id: str) -> Sequence[Fact]:
