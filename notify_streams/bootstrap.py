@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,6 +35,8 @@ from notify_streams.domain.accept import Limits
 from notify_streams.domain.retry import RetryPolicy
 from notify_streams.domain.status import fold
 from notify_streams.gateway import app as gateway_app
+from notify_streams.gateway.console.routes import Desk
+from notify_streams.gateway.console.watching import Watching
 from notify_streams.gateway.keys import KeyRing
 from notify_streams.inbox.cassandra import CassandraInbox
 from notify_streams.inbox.tail import LiveTail
@@ -42,6 +45,7 @@ from notify_streams.providers.delivery_keys import RedisDeliveryKeys
 from notify_streams.providers.limiter import LocalLimiter, RedisLimiter
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from notify_streams.records.cassandra import CassandraRecords
+from notify_streams.records.dead_letters import DeadLetterLog
 from notify_streams.records.explain import explain
 from notify_streams.settings import Channel as ChannelSettings
 from notify_streams.settings import Settings, milliseconds, seconds
@@ -58,6 +62,7 @@ from notify_streams.streaming.health import Health
 from notify_streams.streaming.partitions import Partitions
 from notify_streams.streaming.rest import Rest
 from notify_streams.streaming.waiting import patiently
+from notify_streams.waiting import waiting_for
 from schemas.catalogue import Catalogue
 from schemas.words import CHANNELS, LANES, Channel
 from tables.addresses import Addresses
@@ -246,6 +251,11 @@ async def _gateway(settings: Settings) -> None:
             explain=explain,
             renderer=renderer,
             settling=RedisDeliveryKeys(redis),
+            desk=Desk(
+                letters=DeadLetterLog(settings.kafka),
+                timers_of=partial(waiting_for, settings.kafka),
+                watching=Watching(settings.console.targets),
+            ),
         )
         await gateway_app.serve(app, settings)
     finally:

@@ -1,8 +1,8 @@
 """`notify timers`: what waits for a user."""
 
-import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import click
@@ -12,12 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from notify_streams.domain.accept import why_no_user_id
-from notify_streams.records import partition_log
 from notify_streams.records.verdicts import clock
 from notify_streams.settings import Kafka, load
-from notify_streams.streaming import topics
-from notify_streams.streaming.partitions import Partitions
-from tables.waiting import Waiting, WaitingOf
+from notify_streams.waiting import waiting_for
+from tables.waiting import Waiting
 
 from .reading import answered
 from .times import now_ms
@@ -47,14 +45,9 @@ def timers(user: str, as_json: bool) -> None:
         click.echo(f"Nothing waits for {user}.")
 
 
-async def _found(kafka: Kafka, user: str) -> list[Waiting]:
-    """Raises Unavailable."""
-    waiting, partition = WaitingOf(user), Partitions(kafka.partitions).of(user.encode())
+async def _found(kafka: Kafka, user: str) -> Sequence[Waiting]:
     with ExitStack() as stack:
-        async for rows in partition_log.rows(kafka, topics.TIMERS_LOG, partition, progress=_Shown(stack)):
-            waiting.take(rows)
-            await asyncio.sleep(0)
-    return waiting.all()
+        return await waiting_for(kafka, user, progress=_Shown(stack))
 
 
 class _Shown:
@@ -73,7 +66,7 @@ class _Shown:
             self._bar.update(self._bar.task_ids[0], completed=done, total=all_)
 
 
-def _print(user: str, found: list[Waiting]) -> None:
+def _print(user: str, found: Sequence[Waiting]) -> None:
     now = now_ms()
     click.secho(f"{len(found):,} timers wait for {user}" if len(found) > 1 else f"1 timer waits for {user}", bold=True)
     table = Table(box=None, pad_edge=False, header_style="dim")

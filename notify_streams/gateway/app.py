@@ -5,7 +5,7 @@ import logging
 import re
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,6 +18,8 @@ from notify_streams.gateway.asking import Asking
 from notify_streams.gateway.auth import Auth, auth_of
 from notify_streams.gateway.cancels import Cancels
 from notify_streams.gateway.commands import Commands
+from notify_streams.gateway.console.doors import Doors
+from notify_streams.gateway.console.routes import Console, Desk
 from notify_streams.gateway.counting import Counting
 from notify_streams.gateway.endpoints import EndpointsApi
 from notify_streams.gateway.events import Events
@@ -43,10 +45,12 @@ from notify_streams.gateway.receipts.route import Receipts
 from notify_streams.gateway.receipts.seen import Seen
 from notify_streams.gateway.receipts.taking import Nobody, Settling, Taking
 from notify_streams.gateway.results import KafkaResults, Results
-from notify_streams.gateway.spelling import spelling_of
+from notify_streams.gateway.routes import Route
+from notify_streams.gateway.spelling import Spelling, spelling_of
 from notify_streams.gateway.suppressions import Suppressions
 from notify_streams.gateway.unsubscribe.route import Unsubscribing
 from notify_streams.gateway.verifying import Verifying
+from notify_streams.gateway.web.assets import Assets
 from notify_streams.ports import InboxStore, Records, Renderer
 from notify_streams.settings import Settings, seconds
 from notify_streams.signing import signing_secrets
@@ -85,6 +89,7 @@ class Parts:
     settling: Settling
     renderer: Renderer
     live: Live | None = None
+    desk: Desk | None = None
     clock: Callable[[], int] = _wall_clock
 
 
@@ -99,10 +104,11 @@ def build(
     explain: Told,
     renderer: Renderer,
     settling: Settling | None = None,
+    desk: Desk | None = None,
 ) -> web.Application:
     """The application on Kafka and Redis; it connects when it starts up. Raises SettingsError.
 
-    `settling` are the senders' delivery keys, which receipts settle.
+    `settling` are the senders' delivery keys, which receipts settle; with a `desk` there is a console.
     """
     auth, sns = auth_of(settings), HttpSns()
     pipelined = Pipelined(redis)
@@ -129,6 +135,7 @@ def build(
         settling=settling or Nobody(),
         renderer=renderer,
         live=live,
+        desk=desk,
     )
 
     async def connected(_app: web.Application) -> AsyncIterator[None]:
@@ -138,6 +145,8 @@ def build(
         await results.close()
         await publisher.close()
         await sns.close()
+        if desk is not None:
+            await desk.watching.close()
 
     app = application(settings, parts)
     app.cleanup_ctx.append(connected)
@@ -165,7 +174,9 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         *Suppressions(parts.auth, commands, spelling).routes(),
         *Receipts(readers_of(settings, parts.sns), taking, settings.gateway.public_url, parts.clock).routes(),
         *Unsubscribing(parts.catalogue, parts.profiles, commands, secrets, parts.clock).routes(),
+        *Assets().routes(),
         *(parts.live.routes() if parts.live else ()),
+        *_console(settings, parts, commands, spelling, secrets),
         *Health(parts.auth, parts.publisher, parts.records, parts.results).routes(),
     )
     app = web.Application(middlewares=[problems], client_max_size=limits.event_bytes)
@@ -178,6 +189,28 @@ def application(settings: Settings, parts: Parts) -> web.Application:
         app.cleanup_ctx.append(parts.live.run)
         app.on_shutdown.append(parts.live.drain)
     return app
+
+
+def _console(
+    settings: Settings, parts: Parts, commands: Commands, spelling: Spelling, secrets: Sequence[str]
+) -> tuple[Route, ...]:
+    if parts.desk is None:
+        return ()
+    secure = settings.gateway.public_url.startswith("https:")
+    return Console(
+        settings=settings,
+        catalogue=parts.catalogue,
+        doors=Doors(parts.auth, secrets, secure),
+        desk=parts.desk,
+        records=parts.records,
+        inbox=parts.inbox,
+        profiles=parts.profiles,
+        commands=commands,
+        spelling=spelling,
+        explain=parts.explain,
+        failures=Failures(parts.auth, parts.records, parts.clock),
+        clock=parts.clock,
+    ).routes()
 
 
 async def serve(app: web.Application, settings: Settings, *, stop: asyncio.Event | None = None) -> None:

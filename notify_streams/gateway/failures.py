@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import cast
 
 import msgspec
 from aiohttp import web
@@ -163,7 +162,7 @@ def _channel_of(request: web.Request) -> Channel:
     channel = request.query.get("channel")
     if channel not in CHANNELS:
         raise _bad("channel", f"one of {', '.join(CHANNELS)}")
-    return cast(Channel, channel)
+    return channel
 
 
 def _limit_of(request: web.Request) -> int:

@@ -84,6 +84,11 @@ class KeyRing:
             self._refresh()
         return self._by_hash.get(hash_)
 
+    def named(self, name: str) -> Key | None:
+        """The key of this name; as of a quarter of a second ago."""
+        self._look()
+        return next((key for key in self._by_hash.values() if key.name == name), None)
+
     def with_webhooks(self) -> list[Key]:
         """Those that want to hear of states; also as of a quarter of a second ago."""
         self._look()

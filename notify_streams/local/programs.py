@@ -1,5 +1,6 @@
 """Which programs `notify up` runs beside the engines, with their command lines and where their health is asked."""
 
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -46,7 +47,8 @@ def programs(
     found += [_worker(role, ("worker", role), shared, tier=1) for role in roles]
     if addresses.gateway:
         url = f"http://{HOST}:{addresses.gateway}/readyz"
-        found.append(Program("gateway", (*NOTIFY, "gateway"), shared, url, tier=2))
+        watched = {"NOTIFY_CONSOLE__TARGETS": json.dumps([one.metrics_url for one in found if one.name != "simulator"])}
+        found.append(Program("gateway", (*NOTIFY, "gateway"), {**shared, **watched}, url, tier=2))
     return found
 
 
