@@ -125,7 +125,9 @@ export class NotifyInbox extends HTMLElement {
 
   #speak() {
     if (!this.isConnected) return;
-    this.#view.speak(this.closest("[lang]")?.lang || navigator.language, this.#strings, this.isPage);
+    const language = this.closest("[lang]")?.lang || navigator.language;
+    const regional = navigator.languages.find((one) => one.startsWith(`${language}-`)); // "en" of a reader in Britain
+    this.#view.speak(regional ?? language, this.#strings, this.isPage);
     this.#draw();
   }
 
@@ -342,8 +344,8 @@ export class NotifyInbox extends HTMLElement {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
     const { items, current } = this.#list;
-    const at = items.findIndex((item) => item.item_id === current);
-    const within = this.#view.lists.contains(event.target);
+    const within = event.target.closest("li");
+    const at = items.findIndex((item) => item.item_id === (within?.row.item.item_id ?? current));
     const { key } = event;
     const to = { j: at + 1, ArrowDown: at + 1, k: at - 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[key];
     if (key === "z") this.#takeBack();
@@ -387,7 +389,10 @@ export class NotifyInbox extends HTMLElement {
 
   #toggled({ newState }) {
     this.#open = newState === "open";
-    if (!this.#open) this.#list.release();
+    if (!this.#open) {
+      this.#list.release();
+      if ([document.body, this].includes(document.activeElement)) this.#view.bell.focus();
+    }
     this.#stand();
     this.#seen();
     this.#draw();
