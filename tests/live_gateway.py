@@ -103,8 +103,9 @@ class Inbox:
 
     async def hear(self, sequences: Sequence[int]) -> None:
         """Only the messages, in this order."""
+        client: Any = self.redis.client
         for sequence in sequences:
-            await self.redis.client.execute_command("SPUBLISH", KEYS.channel(self.user_id), frame_of(sequence))
+            await client.execute_command("SPUBLISH", KEYS.channel(self.user_id), frame_of(sequence))
 
     async def forget(self) -> None:
         """What the writer does about users it owes: no tail, no counts."""

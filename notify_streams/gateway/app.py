@@ -116,7 +116,6 @@ def build(
     profiles = Profiles(records, RedisShared(pipelined, settings.kafka), lambda: results.listening)
     results = KafkaResults(settings.kafka, profiles.heard)
     cache = InboxCache(pipelined, InboxKeys.of(settings.kafka))
-    live = Live(settings, auth=auth, redis=pipelined, cache=cache, store=inbox, publisher=publisher)
     parts = Parts(
         auth=auth,
         catalogue=catalogue,
@@ -134,7 +133,7 @@ def build(
         seen=Seen(pipelined, settings.kafka),
         settling=settling or Nobody(),
         renderer=renderer,
-        live=live,
+        live=Live(settings, auth=auth, redis=pipelined, cache=cache, store=inbox, publisher=publisher),
         desk=desk,
     )
 

@@ -27,6 +27,15 @@ class Around(Protocol):
     def sleep(self, connection: "Connection") -> None:
         """Wake it when it says."""
 
+    def leave(self, connection: "Connection") -> None:
+        """It is told nothing any more."""
+
+
+def note_end(transport: str, code: int) -> None:
+    """Count and log that the gateway ended a stream."""
+    metrics.STREAMS_ENDED.labels(transport, code).inc()
+    log.info("stream.ended transport=%s code=%d", transport, code)
+
 
 class Connection:
     """No task and no queue of its own: what a client does not read stays in the transport, up to a bound."""
@@ -90,9 +99,9 @@ class Connection:
         """End it from our side; once."""
         if self.ended is None:
             self.ended = close
-            metrics.STREAMS_ENDED.labels(self.transport_name, close.code.value).inc()
-            log.info("stream.ended transport=%s code=%d", self.transport_name, close.code)
+            note_end(self.transport_name, close.code)
             self.part(close)
+            self._around.leave(self)
             asyncio.get_running_loop().call_later(_LINGERS_S, self._transport.abort)
 
     def encode(self, frames: tuple[Told, ...]) -> bytes:

@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from notify_streams import metrics
-from notify_streams.gateway.live.connection import Connection
+from notify_streams.gateway.live.connection import Connection, note_end
 from notify_streams.gateway.live.entrance import Entrance, Visitor, after_of
 from notify_streams.gateway.live.hub import Refused
 from notify_streams.gateway.live.session import Close, Code, Pace, Session
@@ -33,22 +33,18 @@ _GOODBYE_S = 5.0
 class WebSocketConnection(Connection):
     """Frames are written as they are: unmasked, whole, uncompressed."""
 
-    __slots__ = ("_parting", "_socket")
+    __slots__ = ()
     transport_name: ClassVar[str] = "websocket"
-
-    def attach(self, ws: web.WebSocketResponse) -> None:
-        """The side on which the client is heard."""
-        self._socket = ws
-        self._parting: asyncio.Task[bool] | None = None
 
     def encode(self, frames: tuple[Told, ...]) -> bytes:
         """See Connection."""
         return b"".join([_framed(frame.payload) for frame in frames])
 
     def part(self, close: Close) -> None:
-        """See Connection. What is not read yet still comes before."""
-        closing = self._socket.close(code=close.code, message=close.reason.encode(), drain=False)
-        self._parting = asyncio.create_task(closing)
+        """See Connection. The client reads what came before, answers, and then its handler ends."""
+        if not self._transport.is_closing():
+            words = close.code.to_bytes(2, "big") + close.reason.encode()
+            self._transport.write(b"\x88%c%b" % (len(words), words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +87,13 @@ class WebSockets:
             return await self._refuse(request, socket_, refused)
         await socket_.prepare(request)
         connection = self._connection(request, visitor, after)
-        connection.attach(socket_)
         with metrics.CONNECTIONS.labels("websocket").track_inprogress():
             try:
                 self.entrance.hub.admit(connection)
                 await self.entrance.hub.begin(connection)
                 await _listen(socket_, connection)
             except Refused as refused:
+                note_end("websocket", refused.close.code)
                 await socket_.close(code=refused.close.code, message=refused.close.reason.encode())
             finally:
                 self.entrance.hub.leave(connection)
@@ -107,13 +103,14 @@ class WebSockets:
         try:
             return self.entrance.visitor(request)
         except Problem as problem:
-            raise Refused(Code.UNAUTHORIZED, problem.body.detail) from None
+            code = Code.EXPIRED if problem.body.code == "token_expired" else Code.UNAUTHORIZED
+            raise Refused(code, problem.body.detail) from None
 
     async def _refuse(
         self, request: web.Request, socket_: web.WebSocketResponse, refused: Refused
     ) -> web.StreamResponse:
         await socket_.prepare(request)
-        metrics.STREAMS_ENDED.labels("websocket", refused.close.code.value).inc()
+        note_end("websocket", refused.close.code)
         await socket_.close(code=refused.close.code, message=refused.close.reason.encode())
         return socket_
 
@@ -132,34 +129,28 @@ def narrow(transport: asyncio.Transport) -> None:
 
 
 async def _listen(ws: web.WebSocketResponse, connection: WebSocketConnection) -> None:
-    """Until it is over."""
+    """Until the client is gone. After the close frame what it still says is read, and counts for nothing."""
     while True:
         message = await ws.receive()
         if message.type is WSMsgType.TEXT:
-            close = _take(message.data, connection)
+            _take(message.data, connection)
         elif message.type is WSMsgType.BINARY:
-            close = Close(Code.NOT_TEXT, "frames are text")
+            connection.close(Close(Code.NOT_TEXT, "frames are text"))
         else:
+            if message.type is WSMsgType.ERROR and ws.close_code is not None:
+                note_end("websocket", ws.close_code)
             return
-        if close is not None and connection.ended is None:
-            connection.ended = close
-            metrics.STREAMS_ENDED.labels("websocket", close.code.value).inc()
-            await ws.close(code=close.code, message=close.reason.encode())  # reads on until the client has heard it
 
 
-def _take(text: str, connection: WebSocketConnection) -> Close | None:
+def _take(text: str, connection: WebSocketConnection) -> None:
     if connection.ended is not None:
-        return None
+        return
     try:
         frame = decode_client_frame(text)
     except (msgspec.MsgspecError, RecursionError):
-        return Close(Code.MALFORMED, "this is no frame of the protocol")
-    acts = connection.session.received(frame, now_ms())
-    for act in acts:
-        if isinstance(act, Close):
-            return act
-    connection.act(acts)
-    return None
+        connection.close(Close(Code.MALFORMED, "this is no frame of the protocol"))
+    else:
+        connection.act(connection.session.received(frame, now_ms()))
 
 
 def _framed(payload: bytes) -> bytes:
