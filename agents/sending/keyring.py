@@ -12,16 +12,22 @@ from schemas.deliveries import DeliveryV1
 from schemas.outcomes import OutcomeV1
 
 HOLD_STEP_S = 0.25
+_OWED, _AT_ONCE = 50_000, 500
 _Call = tuple[DeliveryV1, int, str]
 
 
 class Keyring:
-    """One per lane. `own_memory` knows what this process has sent, with Redis and without."""
+    """One per lane. `own_memory` knows what this process has sent, with Redis and without.
+
+    What Redis did not take of how calls ended is owed, the last 50,000 of it, and goes with what it is told next: a key
+    that still says *calling* would have the delivery sent again by whoever meets it.
+    """
 
     def __init__(self, keys: DeliveryKeys, own_memory: DeliveryKeys, waits: Waits) -> None:
         self._keys, self._own_memory, self._waits = keys, own_memory, waits
         self._calling: Together[_Call, bool] = Together(self._ask_calling)
         self._ended: Together[OutcomeV1, None] = Together(self._ask_ended)
+        self._owed: list[OutcomeV1] = []
 
     async def claims(self, jobs: Sequence[Job], *, hold_s: float | None) -> Sequence[Claim] | None:
         """Those of one batch. Without Redis None after `hold_s`; where that is None by this process's own memory."""
@@ -29,6 +35,8 @@ class Keyring:
         until = loop.time() + (hold_s or 0.0)
         while True:
             try:
+                if self._owed:
+                    await self._ask_ended(())
                 return await self._keys.claim(deliveries)
             except Unavailable:
                 BYPASSED.labels(engine="redis").inc()
@@ -62,5 +70,10 @@ class Keyring:
         return await self._keys.calling([delivery for delivery, _, _ in calls], now, [by for _, _, by in calls])
 
     async def _ask_ended(self, outcomes: Sequence[OutcomeV1]) -> Sequence[None]:
-        await self._keys.ended(outcomes)
+        told, self._owed = [*self._owed[:_AT_ONCE], *outcomes], self._owed[_AT_ONCE:]
+        try:
+            await self._keys.ended(told)
+        except Unavailable:
+            self._owed = [*self._owed, *told][-_OWED:]
+            raise
         return [None] * len(outcomes)
