@@ -33,9 +33,11 @@ from tests.system.fleet import Ended
 from tests.system.progress import Progress
 from tests.system.whole import Whole
 
+REDIS_TIMEOUT = "3s"  # on a crowded machine half a second is no outage of Redis, and none is wanted here
 LIMITS = {"LOCK": "15s", "ATTEMPT_TIMEOUT": "4s", "RETRY__BASE": "500ms", "RETRY__CAP": "5s", "RETRY__ATTEMPTS": "40"}
 SETTINGS = {
     "NOTIFY_KAFKA__SESSION_TIMEOUT": "8s",
+    "NOTIFY_REDIS__TIMEOUT": REDIS_TIMEOUT,
     **{f"NOTIFY_CHANNELS__{channel.upper()}__{name}": value for channel in CARRIED for name, value in LIMITS.items()},
 }
 _READY_S, _AT_ONCE, _QUIET_S = 120.0, 500, 3.0

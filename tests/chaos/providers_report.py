@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from schemas.words import Channel
-from tests.chaos.providers import LIMITS, Found
+from tests.chaos.providers import LIMITS, REDIS_TIMEOUT, Found
 from tests.chaos.providers_account import Cause, Row
 from tests.chaos.providers_plan import CARRIED
 from tests.chaos.timers import by_program
@@ -63,7 +63,7 @@ def _in_words(found: Found) -> str:
     return (
         f"{found.accepted:,} events in {found.plan.span_s:.0f} s; {found.storms.total()} spells of bad weather "
         f"({spells}); all final {settled} after the last; {found.dead_letters} dead letters\n"
-        f"ends of programs: {ends or 'none'}\nevery channel: {limits}"
+        f"ends of programs: {ends or 'none'}\nevery channel: {limits}; redis.timeout {REDIS_TIMEOUT}"
     )
 
 
