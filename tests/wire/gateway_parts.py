@@ -21,11 +21,13 @@ from notify_streams.domain.status import fold
 from notify_streams.gateway import keys
 from notify_streams.gateway.app import Parts, application
 from notify_streams.gateway.auth import auth_of
+from notify_streams.gateway.console.routes import Desk
 from notify_streams.gateway.counting import Counting
 from notify_streams.gateway.inbox_cache import InboxCache
 from notify_streams.gateway.keys import Key, Role
 from notify_streams.gateway.known import Known
 from notify_streams.gateway.ledger import Claimed, Mark, Mine, OtherBody, Taken, UnderWay
+from notify_streams.gateway.notifications import Told
 from notify_streams.gateway.profiles import Profiles
 from notify_streams.gateway.publisher import Headers
 from notify_streams.gateway.receipts.fetching import HttpSns
@@ -38,6 +40,7 @@ from schemas.addresses import AddressState, LiftSuppressionV1, ShowAddressV1, Su
 from schemas.catalogue import Catalogue, Category, NotificationType
 from schemas.codec import encode
 from schemas.commands import FieldError, decode_command
+from schemas.decisions import DecisionV1
 from schemas.facts import Fact
 from schemas.inbox import InboxCommandV1, InboxResultV1, decode_inbox_record
 from schemas.outcomes import OutcomeV1
@@ -249,6 +252,13 @@ class Store:
         self._check()
         return self.known.get(notification_id, [])
 
+    async def notifications_of(self, user_id: str) -> Sequence[str]:
+        self._check()
+        return sorted(id_ for id_, facts in self.known.items() if any(_user_of(fact) == user_id for fact in facts))
+
+    async def facts_of(self, notification_ids: Sequence[str]) -> Mapping[str, Sequence[Fact]]:
+        return {id_: await self.facts(id_) for id_ in notification_ids}
+
     async def profile(self, user_id: str) -> ProfileV1 | None:
         self.asked += 1
         self._check()
@@ -268,6 +278,10 @@ class Store:
     def _check(self) -> None:
         if self.away:
             raise Unavailable("Cassandra is away")
+
+
+def _user_of(fact: Fact) -> str:
+    return fact.notification.user_id if isinstance(fact, DecisionV1) else ""
 
 
 @dataclass
@@ -312,6 +326,8 @@ async def a_bench(
     clock: Callable[[], int] | None = None,
     public_url: str = "",
     content: tuple[Catalogue, Renderer] | None = None,
+    desk: Desk | None = None,
+    explain: Told = fold,
 ) -> AsyncIterator[Bench]:
     """Everything in memory but the socket and the keys file."""
     settings = Settings(
@@ -339,12 +355,13 @@ async def a_bench(
         inbox=store,
         cache=InboxCache(NoRedis(), InboxKeys.of(settings.kafka)),
         status=fold,
-        explain=fold,
+        explain=explain,
         counting=Counting(NoRedis(), settings.kafka),
         sns=sns,
         seen=Seen(redis, settings.kafka),
         settling=settled,
         clock=clock or _wall_clock,
+        desk=desk,
     )
     async with TestClient(TestServer(application(settings, parts))) as client:
         yield Bench(client, orchestrator, ledger, store, settings, settled, redis)
