@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 
 from notify_streams.local.engines import LocalEngines
-from tests.chaos import preferences, providers, providers_plan, providers_report, timers, timers_report
+from tests.chaos import gateway, preferences, providers, providers_plan, providers_report, timers, timers_report
 from tests.chaos.report import show
 from tests.chaos.spine import Plan, Spine
 from tests.system.whole import JARS
@@ -59,12 +59,24 @@ async def sending(plan: providers_plan.Plan, keep: Path | None, console: Console
     return providers_report.show(found, console)
 
 
+async def streams(plan: gateway.Plan, keep: Path | None, console: Console) -> int:
+    """The same for `gateway`."""
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as made:
+        place = Path(made) if keep is None else keep
+        async with LocalEngines(place, JARS, standard_ports=False, fresh=True) as engines:
+            say = functools.partial(console.print, highlight=False)
+            found = await gateway.Streams(place, engines, plan, say).run()
+    return gateway.show(found, console)
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
-    parser.add_argument("name", choices=["spine", "preferences", "timers", "providers"])
+    parser.add_argument("name", choices=["spine", "preferences", "timers", "providers", "gateway"])
     parser.add_argument("--events", type=int, help="how many; for providers: of each channel")
-    parser.add_argument("--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users; 500 per channel")
+    parser.add_argument(
+        "--quick", action="store_true", help="4,000 events, outages of 10 s; 60 users; 500 per channel; 500 streams"
+    )
     parser.add_argument("--frozen", action="store_true", help="outages by SIGSTOP: connections stay open")
     parser.add_argument("--keep", type=Path, help="a directory for data and logs, which then stay")
     arguments = parser.parse_args()
@@ -81,6 +93,9 @@ def main() -> int:
         bad_plan = providers_plan.QUICK if arguments.quick else providers_plan.Plan()
         bad_plan = msgspec.structs.replace(bad_plan, events=arguments.events or bad_plan.events)
         return asyncio.run(sending(bad_plan, arguments.keep, Console(stderr=True)))
+    if arguments.name == "gateway":
+        plan_of_streams = gateway.QUICK if arguments.quick else gateway.Plan()
+        return asyncio.run(streams(plan_of_streams, arguments.keep, Console(stderr=True)))
     base = QUICK if arguments.quick else Plan()
     plan = Plan(arguments.events or base.events, base.outage_s, base.act_s, arguments.frozen)
     return asyncio.run(spine(plan, arguments.keep, Console(stderr=True)))
