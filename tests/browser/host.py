@@ -8,17 +8,16 @@ POLICY = (
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Somebody's page</title><link rel="stylesheet" href="/host.css">
-<body><header><h1>Somebody's page</h1><notify-inbox></notify-inbox></header><main><p>Text of the page.</p></main>
+<body><header><h1>Somebody's page</h1></header><main><p>Text of the page.</p><notify-inbox></notify-inbox></main>
 <script type="module" src="/host.js"></script>
 """
 STYLE = """
 :root { color-scheme: light dark; font-family: system-ui, sans-serif; }
 body { margin: 0; background: light-dark(#f6f7f9, #0f1114); color: light-dark(#1b1f24, #e6e8eb); }
-header { display: flex; align-items: center; justify-content: space-between; padding: 8px 16px; }
-h1 { font-size: 15px; }
-main { padding: 0 16px; }
-html.page header { display: block; height: 560px; padding: 0; }
-html.page h1, html.page main { display: none; }
+h1 { font-size: 15px; margin: 0; padding: 8px 16px; }
+main { display: flex; justify-content: space-between; padding: 0 16px; }
+html.page main { display: block; height: 560px; padding: 0; }
+html.page p { display: none; }
 """
 # What a test wants is in the fragment; tokens are asked for one after the other.
 SCRIPT = """

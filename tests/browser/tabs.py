@@ -41,7 +41,7 @@ class Tab:
 
     @property
     def state(self) -> Locator:
-        return self.inbox.locator("footer .state").first
+        return self.inbox.locator(".foot .state").first
 
     @property
     def toast(self) -> Locator:

@@ -97,7 +97,7 @@ async def test_older_items_load_as_one_scrolls_and_the_end_is_said(tabs: Tabs, s
         await tab.rows.last.scroll_into_view_if_needed()
         await expect(tab.rows).to_have_count(expected)
 
-    await expect(tab.inbox.locator("footer")).to_contain_text("That is all")
+    await expect(tab.inbox.locator(".foot").first).to_contain_text("That is all")
     titles = await tab.titles.all_text_contents()
     assert titles == [f"Item {number}" for number in reversed(range(45))]
 

@@ -15,9 +15,9 @@ export class Preferences {
     this.element = h(
       "div",
       { class: "view", onkeydown: (event) => event.key === "Escape" && (event.preventDefault(), close()) },
-      h("header", {}, h("h2", { tabindex: -1 }, words.say("reach")), button),
+      h("div", { class: "bar" }, h("h2", { tabindex: -1 }, words.say("reach")), button),
       this.body,
-      h("footer", {}, this.said),
+      h("div", { class: "foot" }, this.said),
     );
   }
 

@@ -25,10 +25,10 @@ export class View {
     this.title = h("h2", { part: "title", id: "title" });
     this.main = h("div", { class: "view" });
     this.main.append(
-      h("header", {}, this.title, press("readAll"), press("settings")),
+      h("div", { class: "bar" }, this.title, press("readAll"), press("settings")),
       this.filters,
       this.#scroller(press),
-      h("footer", {}, (this.state = h("span", { part: "state" })), press("retry"), (this.hint = h("span", { class: "hint" }))),
+      h("div", { class: "foot" }, (this.state = h("span", { part: "state" })), press("retry"), (this.hint = h("span", { class: "hint" }))),
     );
     this.status = h("div", { class: "unseen", role: "status" });
     this.panel = h(
@@ -69,8 +69,8 @@ export class View {
     for (const one of this.filters.children) say(one, words.say(one.value));
     for (const name of GROUPS) say(this[name].firstChild, words.say(name));
     set(this.filters, { "aria-label": words.say("filters") });
-    set(this.scroll, { role: "region", "aria-label": words.say("title"), "aria-description": words.say("keys") });
     set(this.panel, isPage ? { popover: null, role: null } : { popover: "auto", role: "dialog" });
+    set(this.panel, { "aria-description": words.say("keys") });
     this.bell.hidden = isPage;
   }
 
