@@ -149,9 +149,13 @@ async def inbox(settings: Settings, instance: int, health: Health) -> App:
         known,
         _dead_letters(settings, "inbox"),
         await _rest(session),
+        kept_ms=milliseconds(settings.retention.inbox),
+        most_unread=settings.limits.inbox_unread,
     )
     for lane in LANES:
         inbox_agent.register(role, lane=lane)
+    dead = _dead_letters(settings, "inbox-commands")
+    inbox_agent.register_commands(inbox_agent.Commands(role, dead, generation=settings.kafka.generation))
     return app
 
 

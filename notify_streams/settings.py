@@ -109,13 +109,17 @@ class Gateway(_Section, frozen=True):
 
 
 class Limits(_Section, frozen=True):
-    """What is refused beyond; `inbox_commands` are those of one user per second and gateway."""
+    """What is refused beyond; `inbox_commands` are those of one user per second and gateway.
+
+    Of more than `inbox_unread` unread items in one inbox the oldest is archived.
+    """
 
     event_bytes: int = 256 * 1024
     expansion_bytes: int = 16 * 1024 * 1024
     recipients: int = 1000
     payload_depth: int = 32
     inbox_commands: int = 50
+    inbox_unread: int = 1000
 
 
 class Retention(_Section, frozen=True):

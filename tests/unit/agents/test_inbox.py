@@ -63,7 +63,7 @@ def test_each_delivery_gets_the_next_sequence_of_its_user(inbox: Inbox) -> None:
     assert [(i.user_id, i.sequence) for i in writes.items] == [("ann", 1), ("bob", 1), ("ann", 2)]
     assert writes.headers == {"ann": InboxCounts(2, 2, 2), "bob": InboxCounts(1, 1, 1)}
     assert [w.delivery_id for w in writes.written[0]] == [d.delivery_id for d in batch]
-    assert outgoing.topics() == ["state-log"]
+    assert outgoing.topics() == ["state-log", "timers"]
 
 
 def test_an_item_carries_what_its_reader_sees(inbox: Inbox) -> None:
@@ -89,7 +89,7 @@ async def test_a_delivery_met_again_repeats_its_sequence_and_gives_the_same_inbo
     again, outgoing = take(inbox, first)
     assert again.items == writes.items[:1]
     assert (again.headers, again.new) == ({"ann": InboxCounts(2, 2, 2)}, [])
-    assert outgoing.records == []
+    assert outgoing.topics() == ["timers"]
     for one in (writes, again):
         await inbox.store.write(one.items, one.headers)
     assert await inbox.store.counts("ann") == InboxCounts(2, 2, 2)
@@ -107,7 +107,7 @@ def test_what_expires_after_it_has_its_place_keeps_it_when_it_is_met_again(inbox
     first, _ = take(inbox, delivery := an_entry(expires_at=NOW + 10))
     clock.now = NOW + 10
     again, outgoing = take(inbox, delivery)
-    assert (again.items, outgoing.records) == (first.items, [])
+    assert (again.items, outgoing.topics()) == (first.items, ["timers"])
 
 
 def test_what_cannot_be_rendered_has_failed_and_is_a_dead_letter(inbox: Inbox, state_table: Table) -> None:
