@@ -12,6 +12,7 @@ from schemas.words import FINAL, Channel, Reason, State
 from tests.chaos.providers_people import Wanted
 
 REPEATABLE = frozenset({"apns", "fcm", "webpush", "webhook"})  # who tells a repeat by its identity
+_NO_ANSWER = "no answer after the request was handed over"  # the detail where a provider takes repeats for one
 _ARRIVED = frozenset({State.SENT, State.DELIVERED})
 
 
@@ -127,10 +128,13 @@ def _repeats(row: Row, one: Wanted, takes: Sequence[Entry], kills: int, in_doubt
 
 
 def _in_doubt(status: DeliveryStatus | None) -> int:
-    """Attempts of which the facts say that nobody knows how they ended."""
+    """Attempts of which the facts say that no answer came, or that nobody knows how they ended."""
     if status is None:
         return 0
-    return sum(a.state == "unknown" or a.reason is Reason.UNKNOWN_OUTCOME for a in status.attempts)
+    return sum(
+        a.state == "unknown" or a.reason is Reason.UNKNOWN_OUTCOME or a.detail.startswith(_NO_ANSWER)
+        for a in status.attempts
+    )
 
 
 def _killed(left: Iterable[Left]) -> Counter[tuple[str, str]]:

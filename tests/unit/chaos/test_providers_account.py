@@ -23,8 +23,8 @@ def an_entry(event: str = "accepted", *, channel: Channel = "webhook", answer: s
     )
 
 
-def an_attempt(state: OutcomeState = "sent", reason: Reason | None = None) -> Attempt:
-    return Attempt(attempt=1, at=1, state=state, provider="p", reason=reason)
+def an_attempt(state: OutcomeState = "sent", reason: Reason | None = None, detail: str = "") -> Attempt:
+    return Attempt(attempt=1, at=1, state=state, provider="p", reason=reason, detail=detail)
 
 
 def account(
@@ -86,6 +86,12 @@ def test_a_kill_of_another_channels_sender_explains_nothing() -> None:
 
 def test_an_answer_that_was_too_late_by_the_facts_explains_one_repeat() -> None:
     attempts = (an_attempt("retrying", Reason.UNKNOWN_OUTCOME), an_attempt())
+    assert account(an_entry(), an_entry(), attempts=attempts).rows["webhook"].causes == {Cause.LATE: 1}
+
+
+def test_so_does_one_that_a_provider_of_repeatable_calls_did_not_answer() -> None:
+    late = "no answer after the request was handed over: TimeoutError"
+    attempts = (an_attempt("retrying", Reason.PROVIDER_UNAVAILABLE, late), an_attempt())
     assert account(an_entry(), an_entry(), attempts=attempts).rows["webhook"].causes == {Cause.LATE: 1}
 
 
