@@ -234,11 +234,11 @@ def _channels() -> dict[str, Channel]:
     """Mail waits out a greylisting (RFC 6647: minutes, up to half an hour); a push, a text and a call are soon told."""
     return {
         "inapp": Channel(),
-        "email": Channel(providers=("smtp",), retry=Retry(base="2s", cap="5m", attempts=12), concurrency=64),
+        "email": Channel(providers=("smtp",), retry=Retry(base="2s", cap="5m", attempts=12), concurrency=192),
         "push": Channel(
             providers=("fcm", "apns", "webpush"), retry=Retry(base="2s", cap="5m", attempts=8), concurrency=256
         ),
-        "sms": Channel(providers=("twilio",), retry=Retry(base="5s", cap="5m", attempts=6), concurrency=32),
+        "sms": Channel(providers=("twilio",), retry=Retry(base="5s", cap="5m", attempts=6), concurrency=64),
         # Standard Webhooks: retries over days, growing to hours.
         "webhook": Channel(
             providers=("webhook",), retry=Retry(base="5s", cap="2h", attempts=16), concurrency=256, lock="1m"

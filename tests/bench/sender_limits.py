@@ -52,7 +52,7 @@ async def measure(lab: Lab, vendors: Vendors) -> Found:
     }
     return Found(
         figures=figures,
-        floors={"beside_hung_share": 0.9},
+        floors={"beside_hung_share": 0.9, "low_limited_per_s": RATE * LOW_SHARE * 0.95},
         ceilings={"limiter_error": 0.01, "low_limited_per_s": RATE * LOW_SHARE * 1.01, "high_beside_low_p99_s": 2.0},
         notes=(
             f"Two processes under {RATE:.0f}/s for {_WINDOW_S:.0f} s: {shared:.1f}/s, {figures['limiter_error']:.2%} "

@@ -19,7 +19,6 @@ from tests.bench.vendors import Vendors, by_delivery
 
 LATENCY_S = 0.1
 UNLIMITED = 1_000_000.0
-AT_ONCE = 256  # calls, and as many connections where each needs its own
 _NOTIFY = str(Path(sys.executable).with_name("notify"))
 _SETTLES_S = 1.0
 
@@ -80,7 +79,7 @@ async def sender(
     sections: dict[str, dict[str, Any]] = {
         "auth": {"signing_secret": "a secret of at least thirty-two bytes"},
         "redis": {"url": lab.engines.addresses.redis},
-        f"channels.{channel}": {"providers": list(providers), "concurrency": AT_ONCE},
+        f"channels.{channel}": {"providers": list(providers)},
         **{f"providers.{name}": {**vendors.providers[name], "rate": rate} for name in providers},
     }
     argv = [_NOTIFY, "worker", f"sender-{channel}", "--instance", str(instance)]
