@@ -43,7 +43,7 @@ class Given(msgspec.Struct, frozen=True):
     """The place of an item: its sequence, the header and entry as they are now, the row that shows it.
 
     `new` if this call gave the place; `before` is the row that this one replaced. `replaced`: a later one shows the
-    item by now, or none does.
+    item by now, or none does. `wakes` if the user's timer may have to be put.
     """
 
     sequence: int
@@ -55,6 +55,7 @@ class Given(msgspec.Struct, frozen=True):
     before: bytes = b""
     replaced: bool = False
     room: Room | None = None
+    wakes: bool = True
 
 
 class InboxStates(ByEvent):
@@ -86,12 +87,13 @@ class InboxStates(ByEvent):
 
     def add(self, partition: int, user: bytes, key: bytes, entry: InboxEntry, most: int, outgoing: Outgoing) -> Given:
         """Put an item on top as the next sequence; at most so many are unread after it."""
-        header, room = self._with_room(partition, user, self.header(partition, user), most, outgoing)
+        before = self.header(partition, user)
+        header, room = self._with_room(partition, user, before, most, outgoing)
         header = inbox.appeared(header, key, None, entry.expires_at)
         placed = _placed(entry, header.sequence, room)
         self._put(partition, user, key, placed, outgoing)
         self.keep(partition, user, header, outgoing)
-        return Given(header.sequence, header, placed, key, key, room=room)
+        return Given(header.sequence, header, placed, key, key, room=room, wakes=header.swept_at != before.swept_at)
 
     def again(self, partition: int, user: bytes, key: bytes, entry: InboxEntry) -> Given:
         """The place that an item has."""

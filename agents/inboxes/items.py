@@ -45,6 +45,7 @@ class Met(NamedTuple):
     partition: int
     user: bytes
     delivery: DeliveryV1
+    notification: UUID
     type_: NotificationType
     own: bytes
     entry: InboxEntry | None = None
@@ -96,9 +97,8 @@ class Inbox:
             self._end(met, Reason.TEMPLATE_FAILED, str(error), writes, outgoing)
             self.dead.keep(event, Reason.TEMPLATE_FAILED, str(error), outgoing, now=now)
             return
-        before = self.states.header(met.partition, met.user)
         given = self._given(met, group, outgoing)
-        if given.header.swept_at != before.swept_at or not given.new:
+        if given.wakes:
             timing.wake(met.partition, met.user, given.header, outgoing)
         self._show(met, given, writes)
         item = views.item_of(met.delivery, rendered, met.type_.category, given, group)
@@ -108,14 +108,15 @@ class Inbox:
 
     def _met(self, partition: int, user: bytes, value: bytes) -> Met:
         delivery = decode_delivery(value)
-        notification_id = str(UUID(delivery.notification_id))  # the database takes no other, and would try for ever
+        notification = UUID(delivery.notification_id)  # the database takes no other, and would try for ever
         own = item_ids.key_of(ids.time_uuid(delivery.accepted_at, delivery.notification_id))
         type_ = self.catalogue.types.get(delivery.type, _NO_TYPE)
-        met = Met(partition, user, delivery, type_, own)
         if not type_.aggregate or delivery.aggregation_key is None or delivery.members:
-            return met._replace(entry=self.states.entry(partition, user, own))
-        key = inbox_groups.group_key(delivery.source, delivery.type, delivery.aggregation_key)
-        return met._replace(group_key=key, member=self.states.member(partition, user, print_of(notification_id)))
+            entry = self.states.entry(partition, user, own)
+            return Met(partition, user, delivery, notification, type_, own, entry)
+        group_key = inbox_groups.group_key(delivery.source, delivery.type, delivery.aggregation_key)
+        member = self.states.member(partition, user, print_of(str(notification)))
+        return Met(partition, user, delivery, notification, type_, own, None, member, group_key)
 
     def _end(self, met: Met, reason: Reason, detail: str, writes: Writes, outgoing: Outgoing) -> None:
         outcome = outcomes.not_tried(met.delivery, reason, detail, self.clock())
@@ -150,7 +151,7 @@ class Inbox:
             row = item_ids.key_of(ids.time_uuid(at, met.delivery.notification_id))
             newest = (entry.ids + known.ids)[: 16 * inbox_groups.MOST_IDS]
             entry = replace(entry, ids=newest, expires_at=max(entry.expires_at, known.expires_at))
-        print_ = print_of(str(UUID(met.delivery.notification_id)))
+        print_ = print_of(str(met.notification))
         return self.states.grow(partition, user, print_, row, entry, group, self.most_unread, outgoing)
 
     def _new(self, met: Met) -> InboxEntry:
@@ -158,7 +159,7 @@ class Inbox:
         return InboxEntry(
             0,
             expires_at=self._expiry(met.delivery),
-            ids=UUID(met.delivery.notification_id).bytes if channels else b"",
+            ids=met.notification.bytes if channels else b"",
             channels=channels,
             group=met.group_key,
         )
