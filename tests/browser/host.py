@@ -24,10 +24,11 @@ SCRIPT = """
 import { NotifyInbox } from "/assets/notify-inbox.js";
 const wishes = JSON.parse(decodeURIComponent(location.hash.slice(1)));
 const { dir = "ltr", lang = "en", mode, tokens, options, strings } = wishes;
+const inbox = document.querySelector("notify-inbox");
 document.documentElement.dir = dir;
 document.documentElement.lang = lang;
+inbox.lang = lang;
 document.documentElement.className = mode ?? "";
-const inbox = document.querySelector("notify-inbox");
 if (mode) inbox.setAttribute("mode", mode);
 if (strings) inbox.strings = strings;
 inbox.options = { backoff: { base: 200, cap: 400 }, ...options };

@@ -174,7 +174,7 @@ async def test_320_pixels(tabs: Tabs, server: InboxServer, mode: Any) -> None:
     await expect(tab.titles.first).to_be_visible()
 
     await _is_good(tab, f"320-{mode or 'popover'}")
-    await tab.button("Einstellungen").click()
+    await tab.button("Optionen").click()
     await expect(tab.inbox.get_by_role("switch").first).to_be_visible()
     await _is_good(tab, f"320-preferences-{mode or 'popover'}")
 

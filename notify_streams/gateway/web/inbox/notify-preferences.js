@@ -80,7 +80,8 @@ export class Preferences {
     const used = CHANNELS.filter((channel) => Object.values(now.categories).some((cells) => channel in cells));
     const grid = h("div", { class: "cells" });
     grid.style.setProperty("--columns", used.length);
-    grid.append(h("span", { class: "name head" }, words.say("category")), ...used.map((c) => h("span", { class: "head" }, words.say(c))));
+    const names = [words.say("category"), ...used.map((channel) => words.say(channel))];
+    grid.append(h("div", { class: "line" }, ...names.map((name) => h("span", {}, name))));
     this.#line(grid, words.say("everything"), used, (channel) => ({
       on: now.channels[channel],
       patch: (on) => ({ channels: { [channel]: on } }),
@@ -99,7 +100,8 @@ export class Preferences {
   }
 
   #line(grid, name, channels, cell, note) {
-    grid.append(h("span", { class: "name" }, name, note ? h("small", {}, note) : null));
+    const line = h("div", { class: "line" }, h("span", {}, name, note ? h("small", {}, note) : null));
+    grid.append(line);
     for (const channel of channels) {
       const { on, why, patch } = cell(channel) || {};
       const box = patch
@@ -115,7 +117,7 @@ export class Preferences {
           })
         : "";
       if (box) box.checked = on;
-      grid.append(h("span", {}, box));
+      line.append(h("span", {}, box));
     }
   }
 

@@ -38,7 +38,7 @@ export class Row {
       this.who,
       this.body,
     );
-    this.time = h("time", { part: "item-time" });
+    this.time = h("time", { dir: "auto", part: "item-time" });
     this.toggle = button("toggle");
     this.archive = button("archive");
     this.actions = h("span", { class: "actions" }, this.toggle, this.archive);

@@ -23,12 +23,14 @@ export class View {
       this.filters.append(h("button", { type: "button", value: name, onclick: () => does.filter(name) }));
     }
     this.title = h("h2", { part: "title", id: "title" });
+    this.state = h("span", { dir: "auto", part: "state" });
+    this.hint = h("span", { dir: "auto" });
     this.main = h("div", { class: "view" });
     this.main.append(
       h("div", { class: "bar" }, this.title, press("readAll"), press("settings")),
       this.filters,
       this.#scroller(press),
-      h("div", { class: "foot" }, (this.state = h("span", { part: "state" })), press("retry"), (this.hint = h("span", { class: "hint" }))),
+      h("div", { class: "foot" }, h("span", {}, this.state, press("retry")), this.hint),
     );
     this.status = h("div", { class: "unseen", role: "status" });
     this.panel = h(
@@ -59,7 +61,7 @@ export class View {
   #toast(press) {
     const on = {};
     for (const name of ["pointerenter", "pointerleave", "focusin", "focusout"]) on[`on${name}`] = this.does.linger;
-    this.undoWords = h("span");
+    this.undoWords = h("span", { dir: "auto" });
     return (this.toast = h("div", { class: "toast", part: "toast", role: "status", ...on }, this.undoWords, press("undo")));
   }
 

@@ -84,7 +84,7 @@ const de = {
   bell: { one: "Mitteilungen, {n} ungelesen", other: "Mitteilungen, {n} ungelesen" },
   bellNone: "Mitteilungen, keine ungelesen",
   readAll: "Alle gelesen",
-  settings: "Einstellungen",
+  settings: "Optionen",
   back: "Zurück",
   filters: "Zeigen",
   all: "Alle",
