@@ -51,7 +51,7 @@ async def run(lab: Lab, *, quick: bool) -> Report:
             "CPU per delivery and share of a core of the sender; the simulator's share; peak memory; open connections. "
             "Each answer after 100 ms (SMTP: each of the replies to MAIL, RCPT and the mail's end). One sender process "
             "with the default settings from a backlog on Kafka; lost and twice by the simulator's exact log. The "
-            "simulator decrypts, checks and logs, on the same two cores: where its share nears a core, it is the limit.",
+            "simulator decrypts, checks and logs on the same two cores: where it nears a core, it is the limit.",
             *limits.notes,
         ),
     )
