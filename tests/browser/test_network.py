@@ -1,5 +1,7 @@
 """The network goes and comes back, tokens end, gateways stop: what the client does, and what it says."""
 
+from typing import Any
+
 import pytest
 from playwright.async_api import expect
 
@@ -9,7 +11,7 @@ from tests.browser.tabs import Tab, Tabs
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # the browser lives in one loop
 
 
-async def _live(tabs: Tabs, server: InboxServer, **wishes: object) -> Tab:
+async def _live(tabs: Tabs, server: InboxServer, **wishes: Any) -> Tab:
     if not server.items:
         server.put("old", seen=True)
     tab = await tabs.tab("page", **wishes)
