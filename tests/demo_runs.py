@@ -89,7 +89,7 @@ def all_measured(**other: Any) -> Measured:
         "mails": [delivery_id(SENT, "email", "home")],
         "rows": Counter([SENT, FAILED]),
         "others_rows": 0,
-        "unread": 2,
+        "sequences": 2,
         "timers": [Timer(timer_id="decide/x", notification_id=DEFERRED, channels=("inapp",), due_at=NOON * 2)],
         "letters": LETTERS,
         "entries": [an_entry(SENT), an_entry(FAILED, event="refused")],

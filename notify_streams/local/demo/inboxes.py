@@ -40,13 +40,13 @@ class Inboxes:
             for user, rows in zip(self._users, answers, strict=True)
         }
 
-    async def rows_since(self, headers: Mapping[str, Header], months: Iterable[datetime]) -> list[tuple[str, str]]:
-        """User and notification of every row that got its sequence after these headers. Raises Unavailable."""
+    async def rows_since(self, headers: Mapping[str, Header], months: Iterable[datetime]) -> list[tuple[str, str, int]]:
+        """User, notification and sequence of every row that is younger than these headers. Raises Unavailable."""
         wanted = {at.year * 100 + at.month for at in months}
         keys = [(user, month) for user in self._users for month in sorted(wanted)]
         answers = await self._session.select(self._prepared["rows"], *keys)
         return [
-            (user, str(row.notification_id))
+            (user, str(row.notification_id), row.sequence)
             for (user, _), rows in zip(keys, answers, strict=True)
             for row in rows
             if (row.sequence or 0) > headers[user].sequence

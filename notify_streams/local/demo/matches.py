@@ -82,7 +82,7 @@ def _items(measured: Measured) -> Match:
             ("sent by their facts", _count(measured.statuses, "inapp", "sent")),
             ("rows in Cassandra", written),
             ("notifications with a row", len(measured.rows)),
-            ("more unread in the headers", measured.unread - measured.others_rows),
+            ("sequences of their own", measured.sequences - measured.others_rows),
         ),
     )
 

@@ -47,8 +47,9 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """What the sources say of one run.
 
-    `rows`: how many inbox rows a notification has; `mails`: delivery ids; `entries`: what providers met of ours, and
-    `posted` what they posted later; `told`: what the shop was told, by id, `to_tell` what it has to hear.
+    `rows`: how many inbox rows a notification has, `sequences` how many different ones all rows have; `mails`: delivery
+    ids; `entries`: what providers met of ours, and `posted` what they posted later; `told`: what the shop was told, by
+    id, `to_tell` what it has to hear.
     """
 
     acknowledged: int
@@ -63,7 +64,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     mails: Sequence[str]
     rows: Counter[str]
     others_rows: int
-    unread: int
+    sequences: int
     timers: Sequence[Timer]
     letters: Sequence[Letter]
     entries: Sequence[Entry] = ()

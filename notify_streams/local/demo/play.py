@@ -221,8 +221,7 @@ async def _measure(
     found = await sources.decided(means.records, _users(), run.is_mine, means.hook)
     mine, (posted, _) = sources.ours(found, entries), await _simulator(means).posted()
     rows = await means.inboxes.rows_since(mark.headers, (run.at, datetime.now(UTC)))
-    ours, others = sources.of_run(rows, (status.notification_id for status in found.statuses))
-    headers = await means.inboxes.headers()
+    ours, others = sources.of_run([row[:2] for row in rows], (status.notification_id for status in found.statuses))
     counts = (await gauges.counts(means.http, means.programs)).since(mark.counts)
     return Measured(
         acknowledged=acknowledged,
@@ -241,7 +240,7 @@ async def _measure(
         to_tell=frozenset(found.to_tell),
         rows=Counter(ours),
         others_rows=others,
-        unread=sum(header.unread - mark.headers[user].unread for user, header in headers.items()),
+        sequences=len({(user, sequence) for user, _, sequence in rows}),
         timers=await sources.waiting_timers(kafka, run.is_mine),
         letters=await sources.letters_since(kafka, mark.letters, run.is_mine),
     )

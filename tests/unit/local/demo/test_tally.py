@@ -56,7 +56,7 @@ def test_a_notification_that_was_never_decided_is_missed() -> None:
 
 def test_a_notification_that_is_still_queued_has_no_place_in_the_sum() -> None:
     queued = [a_status(SENT, a_decision(notification_id=SENT)), *statuses()[1:]]
-    differences = account(statuses=queued, mails=[], rows=Counter([FAILED]), unread=1).differences
+    differences = account(statuses=queued, mails=[], rows=Counter([FAILED]), sequences=1).differences
     assert [d for d in differences if "queued" in d] == [
         "inapp: 4 accepted, but 1 expired, 1 pending, 1 queued, 1 sent",
         "email: 4 accepted, but 1 expired, 1 failed, 1 queued, 1 suppressed",
@@ -98,8 +98,8 @@ def test_an_inbox_row_too_many_is_noticed() -> None:
     assert names(account(rows=Counter([SENT, SENT, FAILED]))) == {"inbox"}
 
 
-def test_rows_of_an_earlier_run_are_left_out_of_the_unread_count() -> None:
-    assert account(unread=5, others_rows=3).differences == []
+def test_rows_of_an_earlier_run_are_left_out_of_the_sequences() -> None:
+    assert account(sequences=5, others_rows=3).differences == []
 
 
 def test_what_is_pending_needs_its_timer() -> None:
