@@ -39,7 +39,7 @@ CATALOGUE = Catalogue(
 def an_entry(number: int, type_: str = "order.confirmed", **changes: Any) -> DeliveryV1:
     """The delivery of this number to Ann's inbox, accepted so many milliseconds after NOW."""
     plain: dict[str, Any] = {
-        "notification_id": f"00000000-0000-5000-8000-{number:012d}",
+        "notification_id": f"{number:08d}-0000-5000-8000-000000000000",
         "user_id": "ann",
         "type": type_,
         "channel": "inapp",
