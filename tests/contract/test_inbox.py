@@ -82,6 +82,19 @@ async def test_items_of_the_same_millisecond_are_paged_without_gap_or_repeat(inb
     assert len(by_three) == 31
 
 
+@pytest.mark.parametrize("size", [1, 10, 24, 25, 26])
+async def test_pages_over_one_identical_instant_are_the_same_on_each_walk(inbox: InboxStore, size: int) -> None:
+    """INB-05."""
+    user = an_id()
+    items = [an_item(user) for _ in range(25)]
+    assert len({item.accepted_at for item in items}) == 1
+    await inbox.write(items, {})
+    walks = [await all_pages(inbox, user, size) for _ in range(2)]
+    assert walks[0] == walks[1]
+    assert len(walks[0]) == 25
+    assert {i.item_id for i in walks[0]} == {i.item_id for i in items}
+
+
 async def test_the_same_millisecond_has_the_same_order_in_memory_and_on_cassandra(inbox: InboxStore) -> None:
     twin, user = MemoryInbox(kept=KEPT), an_id()
     items = [an_item(user) for _ in range(40)]
