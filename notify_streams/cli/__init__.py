@@ -20,6 +20,7 @@ _COMMANDS = {
     "explain": "notify_streams.cli.explain:explain",
     "inspect": "notify_streams.cli.inspect:inspect",
     "timers": "notify_streams.cli.timers:timers",
+    "dead-letters": "notify_streams.cli.dead_letters:dead_letters",
     "reconcile": "notify_streams.cli.reconcile:reconcile",
     "schema": "notify_streams.cli.schema:schema",
     "gateway": "notify_streams.cli.gateway:gateway",

@@ -51,6 +51,11 @@ class DeadLetterLog:
         fitting = [one for one in found if stage in ("", one.stage) and error_class in ("", one.error_class)]
         return sorted(fitting, key=lambda one: (-one.failed_at, one.id))[:limit]
 
+    async def one(self, id_: str) -> DeadLetter:
+        """Whole. Raises NoSuchLetter and Unavailable."""
+        async with self._consumer() as consumer:
+            return letter_of(await self._record(consumer, id_))
+
     async def redrive(self, ids: Sequence[str]) -> int:
         """Put them back as they came, onto the topic and partition they were on; how many.
 
