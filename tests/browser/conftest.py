@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from tests.browser.inbox_server import InboxServer, an_inbox_server
 from tests.browser.tabs import Tabs
 
 CHROMIUM = "/usr/bin/chromium"  # Debian's, by scripts/setup --tests
+expect.set_options(timeout=15_000)  # machines of tests are busy
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

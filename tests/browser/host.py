@@ -36,7 +36,11 @@ window.opens = [];
 window.signins = 0;
 inbox.addEventListener("notify-open", (event) => window.opens.push(event.detail.item.title));
 document.addEventListener("notify-signin", () => window.signins++);
-inbox.token = tokens ? async () => tokens.shift() ?? null : null;
+const next = async () => {
+  if (tokens[0] === "") throw new Error(`nobody gives tokens now ${tokens.shift()}`);
+  return tokens.shift() ?? null;
+};
+inbox.token = tokens ? next : null;
 window.defined = NotifyInbox.name;
 """
 

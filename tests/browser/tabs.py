@@ -95,17 +95,19 @@ class Tabs:
         mode: Literal["page"] | None = None,
         *,
         tokens: int = 1,
+        failing: int = 0,
         path: str = "/host",
         context: BrowserContext | None = None,
         **wishes: Any,
     ) -> Tab:
-        """With `tokens` tokens that the component gets one after the other; 0: signed out."""
+        """With `tokens` tokens that the component gets one after the other, `failing` failures first; 0: signed out."""
         if context is None:
             context = self.contexts[-1] if self.contexts else await self.context()
         page = await context.new_page()
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("console", lambda said: self._hear(said.text))
-        wishes |= {"mode": mode, "tokens": [a_token(number) for number in range(1, tokens + 1)] if tokens else None}
+        given = [""] * failing + [a_token(number) for number in range(1, tokens + 1)]
+        wishes |= {"mode": mode, "tokens": given if tokens else None}
         await page.goto(f"{self.server.url}{path}#{quote(json.dumps(wishes))}")
         await page.wait_for_function("window.defined")
         return Tab(page)

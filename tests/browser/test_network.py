@@ -168,3 +168,20 @@ async def test_a_list_that_cannot_be_loaded_says_so_and_comes_by_itself(tabs: Ta
     await tab.live()
     await tab.shows("old")
     await expect(tab.inbox.locator(".note")).to_be_hidden()
+
+
+async def test_when_nobody_gives_tokens_for_a_while_it_goes_on_asking(tabs: Tabs, server: InboxServer) -> None:
+    tab = await _live(tabs, server, failing=3)
+
+    server.put("new", seen=True)
+
+    await tab.shows("new", "old")
+
+
+async def test_without_the_word_websocket_in_the_browser_it_listens_by_events(tabs: Tabs, server: InboxServer) -> None:
+    context = await tabs.context()
+    await context.add_init_script("window.WebSocket = class { constructor() { throw new Error('forbidden'); } }")
+
+    await _live(tabs, server)
+
+    assert server.opened == [("sse", None)]

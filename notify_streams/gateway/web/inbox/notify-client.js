@@ -39,6 +39,7 @@ export class NotifyClient extends EventTarget {
   #turn = new AbortController();
   #kept = new Map();
   #overdue;
+  #starting;
 
   constructor({ url = "", token, user, transports = ["websocket", "sse", "poll"], ...timing } = {}) {
     super();
@@ -108,9 +109,19 @@ export class NotifyClient extends EventTarget {
 
   /** Listens, together with the other tabs of this origin. */
   async start() {
-    if (this.#tabs) return;
-    const user = await this.#who();
-    if (user === undefined) return this.#enter("signed-out");
+    if (this.#tabs || this.#starting) return;
+    const starting = (this.#starting = new AbortController());
+    let user;
+    while (user === undefined) {
+      try {
+        user = await this.#who();
+        if (user === undefined) return this.#leave();
+      } catch {
+        this.#enter("offline"); // whoever gives tokens is away
+        await pause(this.timing.backoff.base * (1 + Math.random()), starting.signal);
+      }
+      if (starting.signal.aborted) return;
+    }
     addEventListener("online", this.retry);
     addEventListener("offline", this.#lost);
     this.#tabs = new Tabs(`notify ${this.url} ${user}`, (message) => this.#told(message));
@@ -122,6 +133,8 @@ export class NotifyClient extends EventTarget {
     removeEventListener("online", this.retry);
     removeEventListener("offline", this.#lost);
     clearTimeout(this.#overdue);
+    this.#starting?.abort();
+    this.#starting = undefined;
     this.#tabs?.close();
     this.#tabs = undefined;
     this.#turn.abort();
@@ -306,9 +319,9 @@ export class NotifyClient extends EventTarget {
       if (!fresh) return this.request(method, path, { body, headers, keepalive }, { fresh: true });
       this.#leave();
     }
-    if (again && !keepalive && [429, 503].includes(answer.status)) {
+    if (again && [429, 503].includes(answer.status)) {
       await pause(Math.min(SOON_MS, 1_000 * (answer.headers.get("Retry-After") || 1)), new AbortController().signal);
-      return this.request(method, path, { body, headers }, { fresh, again: false });
+      return this.request(method, path, { body, headers, keepalive }, { fresh, again: false });
     }
     throw new NotifyError(answer.status, await answer.json().catch(() => ({ code: "unreadable" })));
   }

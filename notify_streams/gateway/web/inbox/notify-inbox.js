@@ -19,6 +19,8 @@ import { View } from "./notify-view.js";
 const UNDO_MS = 3_000;
 const TICK_MS = 20_000;
 const AT_TOP = 4;
+const BEHIND_MS = 300;
+const TRIES = 4;
 
 export class NotifyInbox extends HTMLElement {
   static observedAttributes = ["src", "user", "mode", "lang"];
@@ -107,6 +109,7 @@ export class NotifyInbox extends HTMLElement {
     }, TICK_MS);
     addEventListener("pagehide", this.#flush);
     addEventListener("resize", this.#stand);
+    document.addEventListener("visibilitychange", this.#awake);
   }
 
   disconnectedCallback() {
@@ -115,6 +118,7 @@ export class NotifyInbox extends HTMLElement {
     clearInterval(this.#ticking);
     removeEventListener("pagehide", this.#flush);
     removeEventListener("resize", this.#stand);
+    document.removeEventListener("visibilitychange", this.#awake);
   }
 
   attributeChangedCallback(name) {
@@ -156,10 +160,11 @@ export class NotifyInbox extends HTMLElement {
     this.client?.stop();
     this.#list = new List(this.#list.filter);
     this.#failure = undefined;
+    const user = this.getAttribute("user") ?? undefined;
     const client = new NotifyClient({
       url: this.getAttribute("src") ?? "",
-      user: this.getAttribute("user") ?? undefined,
-      token: this.#token ?? null,
+      user,
+      token: user ? this.#token : (this.#token ?? null), // an open gateway needs none
       ...this.options,
     });
     this.client = client;
@@ -175,7 +180,6 @@ export class NotifyInbox extends HTMLElement {
     hear("changed", (frame) => this.#changed(frame));
     hear("reset", () => this.#load());
     client.start();
-    if (client.state === "signed-out") return;
     client.readCounts().catch(() => {}); // the state says so
     this.#load();
   }
@@ -192,7 +196,7 @@ export class NotifyInbox extends HTMLElement {
     else this.#list.change(frame, this.#visible && this.#view.hovered);
   }
 
-  async #load(more = false) {
+  async #load(more = false, tries = 0) {
     const { client } = this;
     const list = this.#list;
     const load = (this.#loading = Symbol());
@@ -203,7 +207,9 @@ export class NotifyInbox extends HTMLElement {
       list.fill(page, more);
       this.#failure = undefined;
       this.#loading = undefined;
-      if (!more && page.sequence < client.sequence) return void this.#load(); // what came meanwhile is lacking
+      if (!more && page.sequence < client.sequence && tries < TRIES) {
+        setTimeout(() => list === this.#list && this.#load(false, tries + 1), BEHIND_MS * tries); // what came is lacking
+      }
       this.#seen();
     } catch (error) {
       if (load !== this.#loading) return;
@@ -397,6 +403,11 @@ export class NotifyInbox extends HTMLElement {
     this.#seen();
     this.#draw();
   }
+
+  #awake = () => {
+    this.client.retry();
+    this.#seen();
+  };
 
   #stand = () => {
     if (this.#open && !this.isPage) this.#view.stand();

@@ -45,7 +45,12 @@ export function websocket({ url, user, token, after, signal, frame, open, quiet 
   const target = address(url, "/v1/stream", token, user);
   target.protocol = target.protocol.replace("http", "ws");
   if (after !== null) target.searchParams.set("after", after);
-  const socket = new WebSocket(target, token ? ["notify.v1", `bearer.${token}`] : ["notify.v1"]);
+  let socket;
+  try {
+    socket = new WebSocket(target, token ? ["notify.v1", `bearer.${token}`] : ["notify.v1"]);
+  } catch {
+    return { opened: false, code: NO_ANSWER }; // a policy forbids it, or the token is no word of a protocol
+  }
   return new Promise((resolve) => {
     let opened = false;
     let wait;
