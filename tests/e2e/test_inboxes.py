@@ -57,6 +57,15 @@ class Reader:
         found: list[dict[str, Any]] = await within(self.items, lambda items: len(items) == number)
         return found
 
+    async def speaks_of(self, number: int) -> list[dict[str, Any]]:
+        """The one item there is, once it tells of so many notifications."""
+        found: list[dict[str, Any]] = await within(self.items, lambda items: [i["count"] for i in items] == [number])
+        return found
+
+    async def counts_are(self, unread: int, unseen: int) -> None:
+        """Once they are."""
+        await within(self.counts, lambda counts: counts == (unread, unseen))
+
     async def mark(self, item: dict[str, Any], action: str) -> dict[str, int]:
         """The counts after it."""
         counts: dict[str, int] = await self._system.ask("POST", f"{self._path}/{item['item_id']}/{action}")
@@ -98,12 +107,12 @@ async def grown_in_place(system: System, session: aiohttp.ClientSession) -> None
     like: dict[str, Any] = {"aggregation_key": f"post:{uuid4().hex}:likes"}
     for number in range(6):
         await system.publish("social.like", reader.user, {}, **like, actor={"id": f"u{number}", "name": f"N{number}"})
-        [item] = await within(reader.items, lambda items, number=number: [i["count"] for i in items] == [number + 1])
+        [item] = await reader.speaks_of(number + 1)
     assert (item["actors"], item["others"]) == (["N5", "N4", "N3"], 3)
     assert await reader.counts() == (1, 1)
     assert (await reader.mark(item, "read"))["unread"] == 0
     await system.publish("social.like", reader.user, {}, **like, actor={"id": "u0", "name": "N0"})
-    [grown] = await within(reader.items, lambda items: [i["count"] for i in items] == [7])
+    [grown] = await reader.speaks_of(7)
     assert (grown["item_id"], grown["state"], grown["others"]) == (item["item_id"], "unread", 3)
     assert await reader.counts() == (1, 1)
 
@@ -135,7 +144,7 @@ async def test_an_inbox_whose_writer_is_killed_in_the_middle_misses_and_repeats_
             items = await reader.has(ROUNDS)
             unread = sum(item["state"] == "unread" for item in items)
             unseen = sum(not item["seen"] for item in items)
-            await within(reader.counts, lambda counts, at=(unread, unseen): counts == at)
+            await reader.counts_are(unread, unseen)
         await told_in_order(whole, [reader.user for reader in readers])
 
 
@@ -154,7 +163,8 @@ async def told_in_order(whole: Whole, users: list[str]) -> None:
     """Each tail has every sequence from 1 on once, and the last one has the counts of the header."""
     keys, client = InboxKeys.of(whole.settings.kafka), Client.from_url(whole.settings.redis.url)
     for user in users:
-        frames = [json.loads(frame) for frame in await client.zrange(keys.tail(user), 0, -1)]
+        kept: list[Any] = await client.zrange(keys.tail(user), 0, -1)
+        frames = [json.loads(frame) for frame in kept]
         counts = json.loads(await client.get(keys.counts(user)) or b"{}")
         assert [frame["sequence"] for frame in frames] == list(range(1, len(frames) + 1))
         assert len(frames) >= ROUNDS

@@ -14,7 +14,7 @@ from tests.builders import DAY, NOW
 from tests.inboxes import Role, an_entry
 
 NUMBERS = range(1, 9)
-MOST = 5
+MOST = 3
 Record = DeliveryV1 | InboxCommandV1 | InboxSweepV1
 
 
@@ -36,7 +36,6 @@ def item_id(number: int) -> str:
     return str(time_uuid(one.accepted_at, one.notification_id))
 
 
-ITEMS = st.sampled_from([*map(plain, NUMBERS), *map(member, NUMBERS)])
 ITEM_IDS = st.lists(
     st.sampled_from([item_id(n) for n in (*NUMBERS, *(100 + n for n in NUMBERS))]), min_size=1, max_size=3
 )
@@ -50,7 +49,9 @@ COMMANDS = st.builds(
     st.integers(0, 20) | st.just(2**63 - 1),
 )
 # A record, how far it is shown before the process is killed, and how many of the last ones come again then.
-STEPS = st.lists(st.tuples(ITEMS | COMMANDS | st.just("sweep"), st.integers(0, 4), st.integers(0, 6)), max_size=25)
+PLAIN, MEMBERS = st.sampled_from([*map(plain, NUMBERS)]), st.sampled_from([*map(member, NUMBERS)])
+RECORDS = st.one_of(PLAIN, MEMBERS, MEMBERS, COMMANDS, COMMANDS, st.just("sweep"))
+STEPS = st.lists(st.tuples(RECORDS, st.sampled_from([0, 1, 2, 3, 4, 4]), st.integers(0, 6)), min_size=12, max_size=40)
 
 
 def named(record: Record | str, number: int, role: Role) -> tuple[Record, int]:
