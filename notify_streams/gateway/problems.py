@@ -86,7 +86,8 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     response.headers.setdefault("Cache-Control", "no-store")
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Server"] = "notify"  # not which versions of what
-    _log(request, response.status, perf_counter() - started)
+    elapsed_s = perf_counter() - started if isinstance(response, web.Response) else 0.0  # streams are to last
+    _log(request, response.status, elapsed_s)
     return response
 
 

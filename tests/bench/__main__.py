@@ -27,6 +27,7 @@ BENCHES: dict[str, tuple[EngineName, ...]] = {
     "reads": ENGINES,
     "memory": ENGINES,
     "senders": ("kafka", "redis"),
+    "gateway": ENGINES,
 }
 
 

@@ -1,0 +1,128 @@
+"""Requests to a gateway over connections that are kept, one after the other on each; and items by hand."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+import orjson
+
+from notify_streams.local.free_ports import HOST
+from tests.bench.usage import Stalled
+from tests.live_gateway import Inbox, token
+
+USERS, CONNECTIONS, BATCH = 500, 32, 500
+_AT_ONCE = 50
+
+
+class Answers(msgspec.Struct):
+    """What was answered."""
+
+    seconds: float
+    latencies_ms: list[float]
+    each: int = 1
+
+    @property
+    def rate(self) -> float:
+        """Things a second."""
+        return len(self.latencies_ms) * self.each / self.seconds
+
+
+async def lists(port: int, seconds: float) -> Answers:
+    """First pages of inboxes that were listed before."""
+    tokens = [token(f"user-{number}", seconds=3600) for number in range(USERS)]
+
+    def ask(chance: random.Random) -> bytes:
+        number = chance.randrange(USERS)
+        head = f"GET /v1/users/user-{number}/inbox HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens[number]}"
+        return head.encode() + b"\r\n\r\n"
+
+    await _turn(port, 2.0, ask, b"200")
+    return await _turn(port, seconds, ask, b"200")
+
+
+async def events(port: int, key: str, seconds: float) -> Answers:
+    """One event each, acknowledged by the broker before its answer."""
+
+    def ask(chance: random.Random) -> bytes:
+        more = f"Idempotency-Key: {chance.getrandbits(64):x}\r\n"
+        return _post("/v1/events", key, orjson.dumps(_event(chance)), more)
+
+    return await _turn(port, seconds, ask, b"202", connections=4 * CONNECTIONS)
+
+
+async def batches(port: int, key: str, seconds: float) -> Answers:
+    """Five hundred each."""
+
+    def ask(chance: random.Random) -> bytes:
+        return _post("/v1/events/batch", key, orjson.dumps([_cloud_event(chance) for _ in range(BATCH)]))
+
+    answers = await _turn(port, seconds, ask, b"20", connections=4)
+    return msgspec.structs.replace(answers, each=BATCH)
+
+
+async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
+    """Items at this rate, whose body says when (ns); how many."""
+    total, began, running = round(rate * seconds), time.monotonic(), set[asyncio.Task[None]]()
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(box: Inbox) -> None:
+        async with gate:
+            await box.add(body=str(time.time_ns()))
+
+    for number in range(total):
+        task = asyncio.create_task(one(boxes[number % len(boxes)]))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+    await asyncio.gather(*running)
+    return total
+
+
+def _event(chance: random.Random) -> dict[str, object]:
+    payload = {"order": "1", "total": "9 EUR", "items": [], "url": "https://shop.example/1"}
+    return {"type": "order.confirmed", "recipients": [f"user-{chance.randrange(USERS)}"], "payload": payload}
+
+
+def _cloud_event(chance: random.Random) -> dict[str, object]:
+    event = _event(chance)
+    return {
+        "specversion": "1.0",
+        "id": f"{chance.getrandbits(64):x}",
+        "source": "/bench",
+        "type": event["type"],
+        "data": {"recipients": event["recipients"], "payload": event["payload"]},
+    }
+
+
+def _post(path: str, key: str, body: bytes, more: str = "") -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n{more}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def _turn(
+    port: int, seconds: float, ask: Callable[[random.Random], bytes], good: bytes, *, connections: int = CONNECTIONS
+) -> Answers:
+    began = time.monotonic()
+    parts = await asyncio.gather(
+        *(_asks(port, began + seconds, ask, good, random.Random(number)) for number in range(connections))
+    )
+    return Answers(time.monotonic() - began, [latency for part in parts for latency in part])
+
+
+async def _asks(
+    port: int, until: float, ask: Callable[[random.Random], bytes], good: bytes, chance: random.Random
+) -> list[float]:
+    reader, writer = await asyncio.open_connection(HOST, port, limit=4 * 1024 * 1024)
+    latencies = []
+    while (began := time.monotonic()) < until:
+        writer.write(ask(chance))
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        body = await reader.readexactly(length)
+        if not head.startswith(b"HTTP/1.1 " + good):
+            raise Stalled(head.partition(b"\r\n")[0].decode() + body[:300].decode())
+        latencies.append((time.monotonic() - began) * 1000)
+    writer.close()
+    return latencies
