@@ -20,7 +20,10 @@ from schemas.words import Channel
 
 
 class Effective(msgspec.Struct, frozen=True, kw_only=True):
-    """Every switch there is, defaults filled in. `mandatory` categories cannot be switched off."""
+    """Every switch there is, defaults filled in. `mandatory` categories cannot be switched off.
+
+    `titles` are names of categories by locale; `digestible` the categories of a channel that can wait for a digest.
+    """
 
     version: int
     locale: str | None
@@ -31,6 +34,8 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
     quiet_hours: tuple[QuietHours, ...]
     digest: dict[Channel, dict[str, Frequency]]
     digest_at: str | None
+    titles: dict[str, dict[str, str]]
+    digestible: dict[Channel, tuple[str, ...]]
 
 
 FIELDS = Effective.__struct_fields__  # what is shown may be sent back
@@ -120,7 +125,16 @@ def effective(profile: ProfileV1, catalogue: Catalogue) -> Effective:
         quiet_hours=profile.quiet_hours,
         digest=profile.digest,
         digest_at=profile.digest_at,
+        titles={name: category.titles for name, category in catalogue.categories.items() if category.titles},
+        digestible=_digestible(catalogue, mandatory),
     )
+
+
+def _digestible(catalogue: Catalogue, mandatory: frozenset[str]) -> dict[Channel, tuple[str, ...]]:
+    collected = channels_of(type_ for type_ in catalogue.types.values() if type_.digestible)
+    able = [name for name in catalogue.categories if name not in mandatory]
+    by_channel = {c: tuple(name for name in able if c in collected[name]) for c in catalogue.channels if c != "inapp"}
+    return {channel: names for channel, names in by_channel.items() if names}
 
 
 def _response(profile: ProfileV1, catalogue: Catalogue) -> web.Response:

@@ -26,6 +26,8 @@ def _offered() -> dict[str, Any]:
         "quiet_hours": [{"start": "22:00", "end": "08:00", "channels": ["push", "sms"]}],
         "digest": {"email": {"social": "daily"}},
         "digest_at": "08:00",
+        "titles": {"social": {"en": "Likes and follows", "de": "Likes und Follower"}},
+        "digestible": {"email": ["messages", "social"]},
     }
 
 

@@ -19,7 +19,7 @@ async def _pane(tabs: Tabs) -> Tab:
 
 async def test_a_switch_changes_one_cell_and_says_since_when_it_holds(tabs: Tabs, server: InboxServer) -> None:
     tab = await _pane(tabs)
-    switch = tab.inbox.get_by_role("switch", name="Social: Push")
+    switch = tab.inbox.get_by_role("switch", name="Likes and follows: Push")
     await expect(switch).not_to_be_checked()
 
     await switch.click()
@@ -44,7 +44,7 @@ async def test_a_channel_that_is_off_takes_its_cells_with_it(tabs: Tabs, server:
 
     await tab.inbox.get_by_role("switch", name="Everything: Mail").click()
 
-    cell = tab.inbox.get_by_role("switch", name="Social: Mail, off for everything")
+    cell = tab.inbox.get_by_role("switch", name="Likes and follows: Mail, off for everything")
     await expect(cell).to_be_disabled()
     await expect(cell).not_to_be_checked()
     assert server.preferences.patches == [{"channels": {"email": False}}]
@@ -79,6 +79,8 @@ async def test_what_the_gateway_refuses_is_said_and_stays_as_it_was(tabs: Tabs, 
 async def test_mails_can_be_collected(tabs: Tabs, server: InboxServer) -> None:
     tab = await _pane(tabs)
     await expect(tab.inbox.get_by_label("Daily mail at")).to_have_value("08:00")
+    await expect(tab.inbox.get_by_label("Mail for Likes and follows")).to_have_value("daily")
+    await expect(tab.inbox.get_by_label("Mail for Marketing")).to_have_count(0)
 
     await tab.inbox.get_by_label("Mail for Messages").select_option("Once an hour")
 
@@ -91,7 +93,7 @@ async def test_a_change_from_elsewhere_is_shown_and_not_overwritten(tabs: Tabs, 
     server.preferences.now["channels"]["sms"] = True
     server.preferences.version += 1
 
-    await tab.inbox.get_by_role("switch", name="Social: Push").click()
+    await tab.inbox.get_by_role("switch", name="Likes and follows: Push").click()
 
     await expect(tab.inbox.get_by_text("Changed elsewhere meanwhile")).to_be_visible()
     await expect(tab.inbox.get_by_role("switch", name="Everything: SMS")).to_be_checked()
@@ -102,7 +104,7 @@ async def test_what_takes_long_is_said_to_be_in_force_soon_and_then_since_when(t
     tab = await _pane(tabs)
     server.preferences.slow = True
 
-    await tab.inbox.get_by_role("switch", name="Social: Push").click()
+    await tab.inbox.get_by_role("switch", name="Likes and follows: Push").click()
 
     await expect(tab.inbox.get_by_text("Saved, in force within moments")).to_be_visible()
     await expect(tab.inbox.get_by_text("In force since")).to_be_visible()

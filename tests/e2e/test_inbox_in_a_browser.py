@@ -126,7 +126,7 @@ async def told_after_the_gateway_was_killed(page: Page, system: System, user: st
 async def chosen(page: Page, system: System, user: str) -> None:
     """A switch is in force once it says so."""
     await page.locator("#page").get_by_role("button", name="Settings").click()
-    await page.locator("#page").get_by_role("switch", name="Marketing: Mail").click()
+    await page.locator("#page").get_by_role("switch", name="Offers and news: Mail").click()
     await expect(page.locator("#page").get_by_text("In force since")).to_be_visible()
     preferences = await system.ask("GET", f"/v1/users/{user}/preferences")
     assert preferences["categories"]["marketing"]["email"] is False

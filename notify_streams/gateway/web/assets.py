@@ -119,8 +119,9 @@ def _texts() -> dict[str, str]:
 
 
 def slim_script(text: str) -> str:
-    """Without what only its reader needs: comments on lines of their own, and indentation."""
+    """Without what only its reader needs: comments, on lines of their own or at the end of one, and indentation."""
     text = re.sub(r"^\s*/\*.*?\*/\s*$|^\s*//[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"[ ]+// [^\n\"'`]*$", "", text, flags=re.MULTILINE)
     return re.sub(r"^\s+", "", text, flags=re.MULTILINE)
 
 

@@ -83,3 +83,24 @@ def test_what_a_catalogue_made_mandatory_later_is_shown_on_and_is_sent() -> None
     shown = effective(profile, strict)
     assert (shown.mandatory, shown.categories["club"]) == (("club",), dict.fromkeys(CHANNELS, True))
     assert set(reached(profile, strict).values()) == {None}
+
+
+def test_it_names_categories_and_says_what_can_wait_for_a_digest() -> None:
+    catalogue: Catalogue = msgspec.convert(
+        {
+            "hash": "h",
+            "channels": ["inapp", "email", "push"],
+            "fallback_locale": "en",
+            "types": {
+                "club.news": {"category": "club", "channels": ["inapp", "email"], "digestible": True},
+                "club.call": {"category": "club", "channels": ["push"]},
+                "door.code": {"category": "door", "channels": ["email"], "mandatory": True, "digestible": True},
+            },
+            "categories": {"club": {"titles": {"en": "Club", "de": "Verein"}}, "door": {}},
+        },
+        Catalogue,
+    )
+    shown = effective(ProfileV1(), catalogue)
+
+    assert shown.titles == {"club": {"en": "Club", "de": "Verein"}}
+    assert shown.digestible == {"email": ("club",)}

@@ -122,7 +122,8 @@ export class Preferences {
   }
 
   #name(category) {
-    return this.words.strings.categories?.[category] ?? titled(category);
+    const { [category]: titles = {} } = this.now.titles ?? {};
+    return this.words.strings.categories?.[category] ?? titles[this.words.spoken] ?? titles.en ?? titled(category);
   }
 
   #quiet() {
@@ -160,8 +161,7 @@ export class Preferences {
   #digests() {
     const { now, words } = this;
     const chosen = now.digest.email ?? {};
-    const able = Object.keys(now.categories).filter((name) => "email" in now.categories[name] && !now.mandatory.includes(name));
-    const rows = able.map((category) => {
+    const rows = (now.digestible?.email ?? []).map((category) => {
       const label = words.say("digest", { category: this.#name(category) });
       const select = h(
         "select",
