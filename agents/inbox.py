@@ -8,7 +8,7 @@ from faust.types import AgentT, EventT, StreamT
 from agents.clock import Clock
 from agents.inboxes.commands import Commands
 from agents.inboxes.items import ROLE, Inbox
-from agents.inboxes.writes import Writes, show, tell
+from agents.inboxes.writes import Showing, Writes
 from notify_streams.domain.inbox_commands import SLOTS
 from notify_streams.metrics import DELIVERIES, END_TO_END, QUEUE_AGE, STAGE_RECORDS, STAGE_SECONDS
 from notify_streams.streaming import topics
@@ -76,6 +76,7 @@ class _Work:
         self, inbox: Inbox, take: Take, dead: DeadLetters, lane: str, theirs: tuple[type[Exception], ...] = ()
     ) -> None:
         self._inbox, self._take, self._dead, self._theirs = inbox, take, dead, theirs
+        self._showing = Showing(inbox.app, inbox.store, inbox.tail, inbox.clock)
         self._records = STAGE_RECORDS.labels(role=ROLE, lane=lane)
         self._seconds = STAGE_SECONDS.labels(role=ROLE)
 
@@ -89,8 +90,7 @@ class _Work:
                         self._one(event, writes, outgoing)
                     turn = inbox.turns.take(writes.headers)
                 async with settled(inbox.app) as outgoing:
-                    await show(writes, turn, inbox.store, inbox.tail)
-                    tell(writes, outgoing, inbox.clock)
+                    await self._showing.show(writes, turn, outgoing)
             finally:
                 if turn is not None:
                     turn.end()

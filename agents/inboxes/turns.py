@@ -7,14 +7,18 @@ from collections.abc import Iterable
 class Turn:
     """The place of one batch behind others that had its users before."""
 
-    def __init__(self, waits: Iterable["asyncio.Future[None]"]) -> None:
+    def __init__(self, waits: dict[str, "asyncio.Future[None]"]) -> None:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waits = [wait for wait in waits if not wait.done()]
+        self._waits = waits
+
+    def waiting(self) -> set[str]:
+        """The users whose turn it is not yet."""
+        return {user for user, wait in self._waits.items() if not wait.done()}
 
     async def come(self) -> None:
         """Wait until all before it are over."""
-        if self._waits:
-            await asyncio.wait(self._waits)
+        if waits := {wait for wait in self._waits.values() if not wait.done()}:
+            await asyncio.wait(waits)
 
     def end(self) -> None:
         """Let the next ones come."""
@@ -30,7 +34,7 @@ class Turns:
     def take(self, users: Iterable[str]) -> Turn:
         """A turn for these users; no await may lie between this and the writing of their state."""
         mine = dict.fromkeys(users)
-        turn = Turn({id(t): t.over for user in mine if (t := self._last.get(user)) is not None}.values())
+        turn = Turn({user: before.over for user in mine if (before := self._last.get(user)) is not None})
         for user in mine:
             self._last[user] = turn
         turn.over.add_done_callback(lambda _: self._forget(turn, mine))
