@@ -19,7 +19,16 @@ from notify_streams.gateway.routes import Route
 
 _HERE = Path(__file__).parent
 CLIENT = ("notify-tabs", "notify-stream", "notify-client")
-COMPONENT = (*CLIENT, "notify-dom", "notify-words", "notify-row", "notify-list", "notify-view", "notify-preferences")
+COMPONENT = (
+    *CLIENT,
+    "notify-dom",
+    "notify-words",
+    "notify-row",
+    "notify-list",
+    "notify-undo",
+    "notify-view",
+    "notify-preferences",
+)
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 _ASK_AGAIN, _FOR_EVER = "no-cache", "public, max-age=31536000, immutable"
 _POLICY = (

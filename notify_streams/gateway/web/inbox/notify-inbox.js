@@ -14,9 +14,9 @@ import { NotifyClient } from "./notify-client.js";
 import { h } from "./notify-dom.js";
 import { List } from "./notify-list.js";
 import { Preferences } from "./notify-preferences.js";
+import { Undo } from "./notify-undo.js";
 import { View } from "./notify-view.js";
 
-const UNDO_MS = 3_000;
 const TICK_MS = 20_000;
 const AT_TOP = 4;
 const BEHIND_MS = 300;
@@ -31,8 +31,11 @@ export class NotifyInbox extends HTMLElement {
   #open = false;
   #failure;
   #loading;
-  #undo;
-  #given = 0;
+  #undo = new Undo({
+    lingers: () => this.#view.toast.matches(":hover, :focus-within"),
+    changed: () => this.#draw(),
+    failed: (error) => this.#failed(error),
+  });
   #queued = false;
   #ticking;
 
@@ -48,7 +51,7 @@ export class NotifyInbox extends HTMLElement {
       next: () => this.#next(),
       retry: () => this.client.retry(),
       undo: () => this.#takeBack(),
-      linger: () => this.#linger(),
+      linger: () => this.#undo.linger(),
       act: (name, item, event) => this.#act(name, item, event),
       key: (event) => this.#key(event),
       toggled: (event) => this.#toggled(event),
@@ -85,7 +88,7 @@ export class NotifyInbox extends HTMLElement {
 
   /** What the badge shows: what is being undone or done counts already. */
   get unread() {
-    return Math.max(0, this.client.counts.unread - (this.#undo?.fewer ?? 0) - this.#given);
+    return Math.max(0, this.client.counts.unread - this.#undo.fewer);
   }
 
   get isPage() {
@@ -107,16 +110,16 @@ export class NotifyInbox extends HTMLElement {
       this.#view.tick();
       this.#draw();
     }, TICK_MS);
-    addEventListener("pagehide", this.#flush);
+    addEventListener("pagehide", this.#undo.flush);
     addEventListener("resize", this.#stand);
     document.addEventListener("visibilitychange", this.#awake);
   }
 
   disconnectedCallback() {
-    this.#flush();
+    this.#undo.flush();
     this.client.stop();
     clearInterval(this.#ticking);
-    removeEventListener("pagehide", this.#flush);
+    removeEventListener("pagehide", this.#undo.flush);
     removeEventListener("resize", this.#stand);
     document.removeEventListener("visibilitychange", this.#awake);
   }
@@ -150,7 +153,7 @@ export class NotifyInbox extends HTMLElement {
       open: this.#open,
       failure: this.#failure,
       loading: this.#loading,
-      undo: this.#undo,
+      undo: this.#undo.now,
     });
   }
 
@@ -265,7 +268,7 @@ export class NotifyInbox extends HTMLElement {
     if (item.state === "archived" || at < 0) return;
     list.current = (list.items[at + 1] ?? list.items[at - 1])?.item_id;
     list.leave(item.item_id);
-    this.#later({
+    this.#undo.later({
       words: "doneArchive",
       fewer: item.state === "unread" ? 1 : 0,
       give: (options) => this.client.archive(item.item_id, options),
@@ -284,7 +287,7 @@ export class NotifyInbox extends HTMLElement {
     const read = this.#list.items.filter((item) => item.state === "unread");
     const kept = this.#list.held.filter((item) => item.state === "unread").length;
     for (const item of read) item.state = "read";
-    this.#later({
+    this.#undo.later({
       words: "doneReadAll",
       fewer: Math.max(0, this.client.counts.unread - kept),
       give: (options) => this.client.readAll(upTo, options),
@@ -295,49 +298,14 @@ export class NotifyInbox extends HTMLElement {
     this.#draw();
   }
 
-  /** Done in three seconds unless somebody thinks better of it; the clock stands while they point at the button. */
-  #later(doing) {
-    this.#flush();
-    this.#undo = doing;
-    this.#linger();
-  }
-
-  #linger() {
-    if (!this.#undo) return;
-    clearTimeout(this.#undo.timer);
-    if (!this.#view.toast.matches(":hover, :focus-within")) this.#undo.timer = setTimeout(this.#flush, UNDO_MS);
-  }
-
-  #flush = async () => {
-    const doing = this.#undo;
-    if (!doing) return;
-    clearTimeout(doing.timer);
-    this.#undo = undefined;
-    this.#given += doing.fewer;
-    try {
-      await doing.give?.({ keepalive: true });
-    } catch (error) {
-      doing.back();
-      this.#failed(error);
-    }
-    this.#given -= doing.fewer;
-    this.#draw();
-  };
-
   #takeBack() {
-    if (!this.#undo?.back) return;
-    clearTimeout(this.#undo.timer);
-    this.#undo.back();
-    this.#undo = undefined;
+    if (!this.#undo.back()) return;
     this.#drawNow();
     this.#view.focus(this.#list.current);
   }
 
   #failed(error) {
-    this.#flush();
-    this.#undo = { words: "failed", why: this.#view.why(error), fewer: 0, lost: true };
-    this.#linger();
-    this.#draw();
+    this.#undo.tell("failed", this.#view.why(error));
   }
 
   #next() {
@@ -368,7 +336,7 @@ export class NotifyInbox extends HTMLElement {
   #filter(name) {
     this.#list = new List(name);
     this.#view.scroll.scrollTop = 0;
-    this.#flush();
+    this.#undo.flush();
     this.#load();
   }
 
