@@ -22,6 +22,7 @@ from notify_streams.gateway.live.live import Live
 from notify_streams.gateway.pipelined import Pipelined
 from notify_streams.gateway.problems import problems
 from notify_streams.gateway.publisher import Headers
+from notify_streams.inbox.tail import Frame, LiveTail
 from notify_streams.ports import InboxCounts, InboxStore, Unavailable
 from notify_streams.settings import Auth, Kafka, Redis, Settings
 from notify_streams.settings import Gateway as GatewaySettings
@@ -34,7 +35,6 @@ from tests.builders import an_id
 
 SECRET = "a secret of at least thirty-two bytes"
 KEYS = InboxKeys.of(Kafka())
-KEPT = 100
 
 
 def frame_of(sequence: int, body: str = "") -> bytes:
@@ -112,13 +112,12 @@ class Inbox:
         await self.redis.client.delete(KEYS.tail(self.user_id), KEYS.counts(self.user_id))
 
     async def _write(self, frame: bytes, counts: InboxCounts, published: bool) -> None:
-        pipe: Any = self.redis.client.pipeline(transaction=False)
-        pipe.zadd(KEYS.tail(self.user_id), {frame: counts.sequence})
-        pipe.zremrangebyrank(KEYS.tail(self.user_id), 0, -KEPT - 1)
-        pipe.set(KEYS.counts(self.user_id), encode(counts), ex=300)
         if published:
-            pipe.execute_command("SPUBLISH", KEYS.channel(self.user_id), frame)
-        await pipe.execute()
+            told = Frame(self.user_id, counts.sequence, frame)
+            await LiveTail(self.redis, KEYS).publish([told], {self.user_id: counts})
+        else:
+            await self.redis.client.zadd(KEYS.tail(self.user_id), {frame: counts.sequence})
+            await self.redis.client.set(KEYS.counts(self.user_id), encode(counts), ex=300)
 
 
 def live_app(settings: Settings, redis: Expendable, stored: Stored, log: Log) -> tuple[web.Application, Live]:
@@ -186,7 +185,7 @@ def settings_of(redis: Redis, directory: Path, **gateway: Any) -> Settings:
     return Settings(
         redis=redis,
         auth=Auth(keys_file=str(directory / "keys.json"), jwt_secret=SECRET, signing_secret=SECRET),
-        gateway=GatewaySettings(**{"stream_drain": "1s", **gateway}),
+        gateway=GatewaySettings(**{"stream_drain": "1s", "stream_ping": "5m", **gateway}),
     )
 
 

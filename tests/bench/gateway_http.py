@@ -12,7 +12,7 @@ from notify_streams.local.free_ports import HOST
 from tests.bench.usage import Stalled
 from tests.live_gateway import Inbox, token
 
-USERS, CONNECTIONS, BATCH = 500, 32, 500
+USERS, CONNECTIONS = 500, 32
 _AT_ONCE = 50
 
 
@@ -21,12 +21,11 @@ class Answers(msgspec.Struct):
 
     seconds: float
     latencies_ms: list[float]
-    each: int = 1
 
     @property
     def rate(self) -> float:
-        """Things a second."""
-        return len(self.latencies_ms) * self.each / self.seconds
+        """A second."""
+        return len(self.latencies_ms) / self.seconds
 
 
 async def lists(port: int, seconds: float) -> Answers:
@@ -52,16 +51,6 @@ async def events(port: int, key: str, seconds: float) -> Answers:
     return await _turn(port, seconds, ask, b"202", connections=4 * CONNECTIONS)
 
 
-async def batches(port: int, key: str, seconds: float) -> Answers:
-    """Five hundred each."""
-
-    def ask(chance: random.Random) -> bytes:
-        return _post("/v1/events/batch", key, orjson.dumps([_cloud_event(chance) for _ in range(BATCH)]))
-
-    answers = await _turn(port, seconds, ask, b"20", connections=4)
-    return msgspec.structs.replace(answers, each=BATCH)
-
-
 async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
     """Items at this rate, whose body says when (ns); how many."""
     total, began, running = round(rate * seconds), time.monotonic(), set[asyncio.Task[None]]()
@@ -83,17 +72,6 @@ async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
 def _event(chance: random.Random) -> dict[str, object]:
     payload = {"order": "1", "total": "9 EUR", "items": [], "url": "https://shop.example/1"}
     return {"type": "order.confirmed", "recipients": [f"user-{chance.randrange(USERS)}"], "payload": payload}
-
-
-def _cloud_event(chance: random.Random) -> dict[str, object]:
-    event = _event(chance)
-    return {
-        "specversion": "1.0",
-        "id": f"{chance.getrandbits(64):x}",
-        "source": "/bench",
-        "type": event["type"],
-        "data": {"recipients": event["recipients"], "payload": event["payload"]},
-    }
 
 
 def _post(path: str, key: str, body: bytes, more: str = "") -> bytes:

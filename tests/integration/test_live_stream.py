@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import websockets
 
+from notify_streams.gateway.openapi import document
 from notify_streams.settings import Redis
 from schemas.inbox import InboxCommandV1
 from tests.live_gateway import Gateway, a_gateway, sequences, token, until
@@ -136,3 +137,9 @@ async def test_users_who_are_connected_can_be_found_by_other_gateways(gateway: G
         await asyncio.sleep(0.02)
     assert await registry.gateways(inbox.user_id) == frozenset()
     assert gateway.live.hub.count == 0
+
+
+async def test_streams_and_tickets_are_described(gateway: Gateway) -> None:
+    paths = document(gateway.live.routes())["paths"]
+    assert set(paths) == {"/v1/stream", "/v1/stream/sse", "/v1/stream/ticket"}
+    assert "4429" in paths["/v1/stream"]["get"]["responses"]["101"]["description"]

@@ -16,6 +16,7 @@ from notify_streams.settings import seconds
 log = logging.getLogger(__name__)
 _SILENCE_S = 5.0  # then we ask whether it is still there, and give it as long again
 _BACKOFF_S = (0.1, 2.0)
+_CANCEL_AGAIN_S = 0.1
 
 
 class Channels:
@@ -45,10 +46,9 @@ class Channels:
 
     async def close(self) -> None:
         """End it."""
-        if self._running is not None:
-            self._running.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._running
+        while self._running is not None and not self._running.done():
+            self._running.cancel()  # the client's handshake may swallow one
+            await asyncio.wait((self._running,), timeout=_CANCEL_AGAIN_S)
         await self._client.aclose()
 
     def want(self, channel: bytes) -> asyncio.Future[None]:

@@ -215,8 +215,7 @@ class Session:
     def _settled(self, reading: Reading, asked_from: int, now: int) -> list[Told]:
         """What has to be said if the client does not stand where the reading does; nothing while that may still come.
 
-        The reading's own end cannot be told at once when the writer was between counts and tail; a hole before what
-        the tail does tell will stay one.
+        The writer may have been between counts and tail, or about to put something in its place again.
         """
         position = self._position or 0
         self._behind = self._behind + 1 if reading.sequence < asked_from else 0
@@ -225,7 +224,7 @@ class Session:
         top = max(reading.sequence, *self._held) if self._held else reading.sequence
         if position >= top:
             self._tries = 0
-        elif any(change.sequence > position for change in reading.changes) or self._tries + 1 >= _CHANCES:
+        elif self._tries + 1 >= _CHANCES:
             return self._restart("what came between is not kept any more", top)
         else:
             self._tries += 1

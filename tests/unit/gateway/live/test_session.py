@@ -67,7 +67,9 @@ def test_what_does_not_come_is_looked_up() -> None:
 def test_what_the_tail_does_not_tell_either_is_left_out_and_said() -> None:
     session = opened()
     hear(session, 8)
-    assert words(session.read(a_reading(8, 7, 8), 500)) == [("reset", 8)]
+    assert words(session.read(a_reading(8, 7, 8), 500)) == []
+    assert session.tick(500 + PACE.gap_ms) == (Ask(5),)
+    assert words(session.read(a_reading(8, 7, 8), 900)) == [("reset", 8)]
     assert hear(session, 9) == changes(9)
 
 
