@@ -59,3 +59,25 @@ async def test_the_policy_lets_nothing_in_but_the_gateways_own(tabs: Tabs, serve
     await page.evaluate("fetch('https://elsewhere.example/').catch(() => {})")
 
     assert any("connect-src" in text for text in violations)
+
+
+async def test_what_a_page_sets_before_the_script_has_come_counts(tabs: Tabs, server: InboxServer) -> None:
+    server.put("Order 1 is confirmed")
+    page = await _page(tabs, f"{server.url}/host.css")
+
+    await page.evaluate(
+        """token => {
+          const inbox = document.body.appendChild(document.createElement('notify-inbox'));
+          Object.assign(inbox, { token, strings: { title: 'What is new' }, options: { every: 1000 } });
+          inbox.setAttribute('mode', 'page');
+          return import('/assets/notify-inbox.js');
+        }""",
+        a_token(),
+    )
+
+    inbox = page.locator("notify-inbox")
+    await expect(inbox.get_by_text("Order 1 is confirmed")).to_be_visible()
+    await expect(inbox.get_by_role("heading", name="What is new")).to_be_visible()
+    assert await inbox.evaluate("inbox => [typeof inbox.token, inbox.client.timing.every]") == ["string", 1000]
+    await inbox.evaluate("inbox => { inbox.token = null }")
+    await expect(inbox).to_have_attribute("state", "signed-out")

@@ -41,7 +41,9 @@ export class NotifyInbox extends HTMLElement {
 
   constructor() {
     super();
-    this.options = {};
+    this.options ??= {};
+    if (Object.hasOwn(this, "token")) [this.#token] = [this.token, delete this.token]; // set before this was defined
+    if (Object.hasOwn(this, "strings")) [this.#strings] = [this.strings, delete this.strings];
     this.#view = new View({
       bell: () => (this.#open ? this.hide() : this.show()),
       readAll: () => this.#readAll(),
