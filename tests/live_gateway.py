@@ -96,10 +96,13 @@ class Inbox:
     async def add(self, count: int = 1, *, published: bool = True, body: str = "") -> None:
         """New items; unpublished ones are in the tail, and their messages lost."""
         for _ in range(count):
-            self.sequence += 1
-            counts = InboxCounts(self.sequence, self.sequence, self.sequence)
-            self.stored.headers[self.user_id] = counts
-            await self._write(frame_of(self.sequence, body), counts, published)
+            await self._write(*self.next(body), published)
+
+    def next(self, body: str = "") -> tuple[Frame, InboxCounts]:
+        """One more item, stored and not yet told."""
+        self.sequence += 1
+        counts = self.stored.headers[self.user_id] = InboxCounts(self.sequence, self.sequence, self.sequence)
+        return Frame(self.user_id, self.sequence, frame_of(self.sequence, body)), counts
 
     async def hear(self, sequences: Sequence[int]) -> None:
         """Only the messages, in this order."""
@@ -111,12 +114,11 @@ class Inbox:
         """What the writer does about users it owes: no tail, no counts."""
         await self.redis.client.delete(KEYS.tail(self.user_id), KEYS.counts(self.user_id))
 
-    async def _write(self, frame: bytes, counts: InboxCounts, published: bool) -> None:
+    async def _write(self, frame: Frame, counts: InboxCounts, published: bool) -> None:
         if published:
-            told = Frame(self.user_id, counts.sequence, frame)
-            await LiveTail(self.redis, KEYS).publish([told], {self.user_id: counts})
+            await LiveTail(self.redis, KEYS).publish([frame], {self.user_id: counts})
         else:
-            await self.redis.client.zadd(KEYS.tail(self.user_id), {frame: counts.sequence})
+            await self.redis.client.zadd(KEYS.tail(self.user_id), {frame.payload: frame.sequence})
             await self.redis.client.set(KEYS.counts(self.user_id), encode(counts), ex=300)
 
 

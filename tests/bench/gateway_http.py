@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 import msgspec
 import orjson
 
+from notify_streams.inbox.tail import LiveTail
 from notify_streams.local.free_ports import HOST
 from tests.bench.usage import Stalled
-from tests.live_gateway import Inbox, token
+from tests.live_gateway import KEYS, Inbox, token
 
 USERS, CONNECTIONS = 500, 32
-_AT_ONCE = 50
+_BATCH_S = 0.05
 
 
 class Answers(msgspec.Struct):
@@ -52,20 +53,15 @@ async def events(port: int, key: str, seconds: float) -> Answers:
 
 
 async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
-    """Items at this rate, whose body says when (ns); how many."""
-    total, began, running = round(rate * seconds), time.monotonic(), set[asyncio.Task[None]]()
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(box: Inbox) -> None:
-        async with gate:
-            await box.add(body=str(time.time_ns()))
-
-    for number in range(total):
-        task = asyncio.create_task(one(boxes[number % len(boxes)]))
-        running.add(task)
-        task.add_done_callback(running.discard)
-        await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
-    await asyncio.gather(*running)
+    """Items at this rate, whose body says when (ns), in batches as the inbox role writes them; how many."""
+    total, began, size = round(rate * seconds), time.monotonic(), round(rate * _BATCH_S)
+    tail = LiveTail(boxes[0].redis, KEYS)
+    for start in range(0, total, size):
+        made = [boxes[number % len(boxes)].next(str(time.time_ns())) for number in range(start, start + size)]
+        await tail.publish([frame for frame, _ in made], {frame.user_id: counts for frame, counts in made})
+        if boxes[0].redis.away:
+            raise Stalled("Redis did not take what was published")
+        await asyncio.sleep(max(0.0, began + (start + size) / rate - time.monotonic()))
     return total
 
 
