@@ -28,7 +28,7 @@ async def whole(
 ) -> AsyncIterator[Whole]:
     mark = uuid4().hex[:8]
     extra = {"NOTIFY_KAFKA__PREFIX": f"inboxes-{mark}.", "NOTIFY_CASSANDRA__KEYSPACE": f"inboxes_{mark}"}
-    whole = Whole(tmp_path / "system", engines, extra=extra, roles=ROLES)
+    whole = Whole(tmp_path / "system", engines, extra=extra, roles=ROLES, every_provider=True)
     try:
         await whole.start()
         yield whole
