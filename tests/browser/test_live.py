@@ -16,6 +16,8 @@ async def _a_long_list(tabs: Tabs, server: InboxServer) -> Tab:
     await tab.live()
     await expect(tab.rows).to_have_count(15)
     await tab.page.mouse.move(1, 1)
+    await expect(tab.inbox.locator(".panel")).to_be_visible()
+    await tab.page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     return tab
 
 

@@ -198,8 +198,8 @@ export class NotifyClient extends EventTarget {
       signal: AbortSignal.any([signal, this.#turn.signal]),
       open: () => this.sequence !== null && this.#enter("catching-up"),
       frame: (frame) => {
-        this.#take(frame);
         this.#tabs?.post({ frame });
+        this.#take(frame);
       },
       counts: () => this.readCounts(),
     });
@@ -256,9 +256,9 @@ export class NotifyClient extends EventTarget {
   }
 
   #enter(state) {
-    if (this.#tabs?.leads) this.#tabs.post(this.#word(state));
     if (state === this.state) return;
     this.state = state;
+    if (this.#tabs?.leads) this.#tabs.post(this.#word(state));
     this.#say("state");
   }
 

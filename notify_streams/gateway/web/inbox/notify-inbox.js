@@ -21,6 +21,7 @@ const TICK_MS = 20_000;
 const AT_TOP = 4;
 const BEHIND_MS = 300;
 const TRIES = 4;
+const FAILED_MS = 1_000;
 
 export class NotifyInbox extends HTMLElement {
   static observedAttributes = ["src", "user", "mode", "lang"];
@@ -61,10 +62,13 @@ export class NotifyInbox extends HTMLElement {
       scrolled: () => this.#scrolled(),
       older: () => this.#list.next && !this.#loading && !this.#failure && this.#load(true),
     });
+    const { bell, panel } = this.#view;
+    const styled = () => (bell.style.visibility = panel.style.visibility = "");
+    bell.style.visibility = panel.style.visibility = "hidden"; // until the style sheet is there
     this.attachShadow({ mode: "open" }).append(
-      h("link", { rel: "stylesheet", href: new URL("notify-inbox.css", import.meta.url).href }),
-      this.#view.bell,
-      this.#view.panel,
+      h("link", { rel: "stylesheet", href: new URL("notify-inbox.css", import.meta.url).href, onload: styled, onerror: styled }),
+      bell,
+      panel,
     );
   }
 
@@ -220,6 +224,8 @@ export class NotifyInbox extends HTMLElement {
       if (load !== this.#loading) return;
       this.#failure = error;
       this.#loading = undefined;
+      const again = () => list === this.#list && this.#failure === error && this.#load(more, tries + 1);
+      if (client.state === "live") setTimeout(again, FAILED_MS * 2 ** Math.min(tries, 5));
     }
     this.#draw();
   }
