@@ -23,6 +23,7 @@ from notify_streams.gateway.console.routes import Console, Desk
 from notify_streams.gateway.counting import Counting
 from notify_streams.gateway.endpoints import EndpointsApi
 from notify_streams.gateway.events import Events
+from notify_streams.gateway.events_batch import EventsBatch
 from notify_streams.gateway.failures import Failures
 from notify_streams.gateway.health import Health
 from notify_streams.gateway.inbox import Inbox
@@ -37,7 +38,7 @@ from notify_streams.gateway.preferences import PreferencesApi
 from notify_streams.gateway.preview import Preview
 from notify_streams.gateway.problems import problems
 from notify_streams.gateway.profiles import Profiles
-from notify_streams.gateway.publisher import KafkaPublisher, Publisher
+from notify_streams.gateway.publisher import BatchPublisher, KafkaPublisher
 from notify_streams.gateway.rates import Rates
 from notify_streams.gateway.receipts.fetching import HttpSns, Sns
 from notify_streams.gateway.receipts.readers import readers_of
@@ -74,7 +75,7 @@ class Parts:
 
     auth: Auth
     catalogue: Catalogue
-    publisher: Publisher
+    publisher: BatchPublisher
     results: Results
     ledger: Ledger
     profiles: Profiles
@@ -161,6 +162,9 @@ def application(settings: Settings, parts: Parts) -> web.Application:
     taking = Taking(parts.publisher, parts.seen, parts.settling, secrets)
     routes = (
         *Events(parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates).routes(),
+        *EventsBatch(
+            parts.auth, parts.catalogue, limits, parts.publisher, parts.ledger, rates, settings.limits.batch_bytes
+        ).routes(),
         *Preview(parts.auth, parts.catalogue, limits, parts.profiles, parts.renderer, parts.clock).routes(),
         *Notifications(parts.auth, parts.records, parts.ledger, parts.status, parts.explain).routes(),
         *Failures(parts.auth, parts.records, parts.clock).routes(),

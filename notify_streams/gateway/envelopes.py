@@ -64,6 +64,22 @@ def envelope_of(headers: Mapping[str, str], body: bytes, own_source: str) -> Env
     return _short(fields, headers.get("Idempotency-Key", ""), own_source, traced)
 
 
+def envelope_in_batch(item: bytes, own_source: str) -> Envelope:
+    """A CloudEvent, or the short form, whose id is then its member `idempotency_key`. Raises a 400."""
+    structured = Envelope(value=item, headers={"content-type": STRUCTURED.encode()})
+    try:
+        fields = _decode_object(item)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return structured
+    if "specversion" in fields:
+        return structured
+    try:
+        id_ = msgspec.json.decode(fields.pop("idempotency_key", b'""'), type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        id_ = ""
+    return _short(fields, id_, own_source, {}, "member idempotency_key")
+
+
 def check_idempotency_key(headers: Mapping[str, str], event_id: str) -> None:
     """Raises a 400 when the header names another event than the CloudEvent does."""
     named = headers.get("Idempotency-Key")
@@ -91,9 +107,15 @@ def pointer_of(path: str, *, flat: bool) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-def _short(fields: dict[str, msgspec.Raw], event_id: str, own_source: str, traced: dict[str, bytes]) -> Envelope:
+def _short(
+    fields: dict[str, msgspec.Raw],
+    event_id: str,
+    own_source: str,
+    traced: dict[str, bytes],
+    where: str = "header Idempotency-Key",
+) -> Envelope:
     if not event_id or len(event_id) > 255 or not event_id.isprintable():
-        detail = "the short form needs a header Idempotency-Key of 1 to 255 printable characters"
+        detail = f"the short form needs a {where} of 1 to 255 printable characters"
         raise Problem(400, "idempotency_key_required", detail)
     event: dict[str, object] = {"specversion": "1.0", "id": event_id, "source": own_source}
     event.update((name, fields.pop(name)) for name in _ENVELOPE if name in fields)

@@ -95,7 +95,7 @@ class Events:
 
     async def _once(self, envelope: Envelope, accepted: accept.Accepted) -> web.Response:
         """Publish unless the ledger knows it; without the ledger publish anyway: the ids are deterministic."""
-        identity, digest = _identity(accepted.event), envelope.digest
+        identity, digest = identity_of(accepted.event), envelope.digest
         try:
             claimed: Claimed | None = await claim_patiently(self.ledger, identity, digest, wait_s=_WAIT_S)
         except Unavailable:
@@ -128,7 +128,7 @@ class Events:
         metrics.EVENTS.labels("published").inc()
         answer = encode(_answer(accepted))
         try:
-            await self.ledger.taken(identity, digest, answer, tuple(_marks(accepted)))
+            await self.ledger.taken(identity, digest, answer, tuple(marks_of(accepted)))
         except Unavailable:
             checked = False
         return json_response(answer, status=202, headers=None if checked else {"Idempotency-Checked": "false"})
@@ -151,7 +151,8 @@ def permitted(judged: accept.Accepted | accept.Rejected, envelope: Envelope, key
     return judged
 
 
-def _identity(event: CloudEvent) -> str:
+def identity_of(event: CloudEvent) -> str:
+    """Under what it is known for a day."""
     return msgspec.json.encode((event.source, event.id)).decode()
 
 
@@ -160,7 +161,8 @@ def _answer(accepted: accept.Accepted) -> EventAccepted:
     return EventAccepted(accepted.event.id, refs)
 
 
-def _marks(accepted: accept.Accepted) -> list[Mark]:
+def marks_of(accepted: accept.Accepted) -> list[Mark]:
+    """What is known of its notifications until they are recorded."""
     return [
         Mark(
             notification_id=n.notification_id,

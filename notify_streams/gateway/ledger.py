@@ -1,6 +1,7 @@
 """Which events were taken under which key, for a day: the same key gives the same answer."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -47,6 +48,9 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     accepted_at: int
 
 
+Entry = tuple[str, bytes, bytes, tuple[Mark, ...]]  # key, digest, answer, marks
+
+
 class Ledger(Protocol):
     """Expendable: every method raises Unavailable, and the caller goes on without."""
 
@@ -62,6 +66,12 @@ class Ledger(Protocol):
     async def mark(self, notification_id: str) -> Mark | None:
         """The mark of a notification."""
 
+    async def claim_all(self, wanted: Sequence[tuple[str, bytes]]) -> Sequence[Claimed]:
+        """`claim` for many keys, each with its digest, in one round trip."""
+
+    async def taken_all(self, entries: Sequence[Entry]) -> None:
+        """`taken` for many."""
+
 
 class RedisLedger:
     """In Redis, one key per event and one per notification."""
@@ -73,23 +83,32 @@ class RedisLedger:
 
     async def claim(self, key: str, digest: bytes) -> Claimed:
         """See Ledger. Two may take up an unconfirmed event at once: both get the same answer."""
-        name, claim = _event(key), _UNDER_WAY + digest
-        (found,) = await self._redis.ask((b"SET", name, claim, b"NX", b"GET", b"PX", self._claim_ms))
-        if found is None:
-            return Mine()
-        if found[1 : 1 + _DIGEST_BYTES] != digest:
-            return OtherBody()
-        if found[:1] == _UNCONFIRMED:
-            await self._redis.ask((b"SET", name, claim, b"PX", self._claim_ms))
-            return Mine()
-        return Taken(found[1 + _DIGEST_BYTES :]) if found[:1] == _TAKEN else UnderWay()
+        (claimed,) = await self.claim_all([(key, digest)])
+        return claimed
+
+    async def claim_all(self, wanted: Sequence[tuple[str, bytes]]) -> Sequence[Claimed]:
+        """See Ledger."""
+        claims = [(_event(key), _UNDER_WAY + digest) for key, digest in wanted]
+        asked = [(b"SET", name, claim, b"NX", b"GET", b"PX", self._claim_ms) for name, claim in claims]
+        found = await self._redis.ask(*asked)
+        again = [
+            (b"SET", name, claim, b"PX", self._claim_ms)
+            for (name, claim), value, (_, digest) in zip(claims, found, wanted, strict=True)
+            if value is not None and value[:1] == _UNCONFIRMED and value[1 : 1 + _DIGEST_BYTES] == digest
+        ]
+        if again:
+            await self._redis.ask(*again)
+        return [_claimed(value, digest) for value, (_, digest) in zip(found, wanted, strict=True)]
 
     async def taken(self, key: str, digest: bytes, answer: bytes, marks: tuple[Mark, ...]) -> None:
         """See Ledger."""
-        await self._redis.ask(
-            self._kept(_event(key), _TAKEN + digest + answer),
-            *(self._kept(_mark(mark.notification_id), encode(mark)) for mark in marks),
-        )
+        await self.taken_all([(key, digest, answer, marks)])
+
+    async def taken_all(self, entries: Sequence[Entry]) -> None:
+        """See Ledger."""
+        commands = [self._kept(_event(key), _TAKEN + digest + answer) for key, digest, answer, _ in entries]
+        marks = (mark for _, _, _, marks in entries for mark in marks)
+        await self._redis.ask(*commands, *(self._kept(_mark(mark.notification_id), encode(mark)) for mark in marks))
 
     async def unconfirmed(self, key: str, digest: bytes) -> None:
         """See Ledger."""
@@ -114,6 +133,16 @@ async def claim_patiently(ledger: Ledger, key: str, digest: bytes, *, wait_s: fl
             return claimed
         await asyncio.sleep(min(pause, max(0.0, until - loop.time())))
         pause = min(pause * 1.5, 0.1)
+
+
+def _claimed(found: bytes | None, digest: bytes) -> Claimed:
+    if found is None:
+        return Mine()
+    if found[1 : 1 + _DIGEST_BYTES] != digest:
+        return OtherBody()
+    if found[:1] == _UNCONFIRMED:
+        return Mine()
+    return Taken(found[1 + _DIGEST_BYTES :]) if found[:1] == _TAKEN else UnderWay()
 
 
 def _event(key: str) -> bytes:

@@ -14,12 +14,18 @@ class Rates:
     def __init__(self) -> None:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, name: str, rate: int, now: float, *, what: str = "this key has {} events a second") -> None:
-        """Count one at `now` (s, monotonic). Raises a 429 that says when to come back."""
+    def take(
+        self, name: str, rate: int, now: float, *, count: int = 1, what: str = "this key has {} events a second"
+    ) -> None:
+        """Count so many at `now` (s, monotonic): more than a bucket holds are taken from a full one, and waited for.
+
+        Raises a 429 that says when to come back.
+        """
         left, at = self._buckets.get(name, (float(rate), now))
         left = min(float(rate), left + (now - at) * rate)
-        if left < 1:
-            wait = ceil((1 - left) / rate) if rate else 60
+        needed = max(1, min(count, rate))
+        if left < needed:
+            wait = ceil((needed - left) / rate) if rate else 60
             headers = {
                 "Retry-After": str(wait),
                 "RateLimit-Limit": str(rate),
@@ -27,7 +33,7 @@ class Rates:
                 "RateLimit-Reset": str(wait),
             }
             raise Problem(429, "rate_limited", what.format(rate), headers=headers)
-        self._buckets[name] = (left - 1, now)
+        self._buckets[name] = (left - count, now)
         self._buckets.move_to_end(name)
         if len(self._buckets) > _MOST:
             self._buckets.popitem(last=False)

@@ -95,6 +95,7 @@ class Limits(_Section, frozen=True):
     """
 
     event_bytes: int = 256 * 1024
+    batch_bytes: int = 8 * 1024 * 1024
     expansion_bytes: int = 16 * 1024 * 1024
     recipients: int = 1000
     payload_depth: int = 32

@@ -27,7 +27,8 @@ from notify_streams.streaming import topics
 from tests.fakes import Renderer
 from tests.orchestrating import orchestrate, register
 from tests.wire import gateway_parts
-from tests.wire.gateway_parts import CATALOGUE, Store
+from tests.wire.gateway_parts import CATALOGUE
+from tests.wire.gateway_stores import Store
 
 Client = TestClient[Any, Any]
 NAMES = [topics.events("normal"), topics.ADDRESS_CHANGES, topics.USER_COMMANDS, topics.COMMAND_RESULTS]

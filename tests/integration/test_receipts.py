@@ -31,7 +31,8 @@ from tests.builders import a_delivery
 from tests.callbacks import SendGrid, a_sendgrid_event
 from tests.fakes import Renderer
 from tests.integration.test_gateway import records_of
-from tests.wire.gateway_parts import CATALOGUE, SECRET, Store
+from tests.wire.gateway_parts import CATALOGUE, SECRET
+from tests.wire.gateway_stores import Store
 
 Client = TestClient[Any, Any]
 NAMES = [topics.RECEIPTS, topics.ADDRESS_CHANGES, topics.DEAD_LETTERS, topics.COMMAND_RESULTS]

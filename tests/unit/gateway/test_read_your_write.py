@@ -12,7 +12,7 @@ from notify_streams.gateway.profiles import Profiles
 from notify_streams.ports import RecordStore, Unavailable
 from schemas.commands import CommandResultV1
 from schemas.profiles import NOBODY, ProfileV1
-from tests.wire.gateway_parts import MemoryLedger, Store
+from tests.wire.gateway_stores import MemoryLedger, Store
 
 USERS = tuple(f"user-{number}" for number in range(6))
 
