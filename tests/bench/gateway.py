@@ -45,6 +45,8 @@ async def run(lab: Lab, *, quick: bool) -> Report:
         seconds = QUICK_SECONDS if quick else 2 * QUICK_SECONDS
         figures |= _of("list", await gateway_http.lists(gateways.port, seconds))
         figures |= _of("event", await gateway_http.events(gateways.port, secret, seconds))
+        figures |= _of("batch", await gateway_http.batches(gateways.port, secret, seconds))
+        figures["batched_per_s"] = figures["batch_per_s"] * gateway_http.BATCH
         return _report(figures)
     except Stalled as error:
         raise Stalled(f"{error}; the gateway says:\n{gateways.children[0].tail()}") from error
@@ -150,6 +152,7 @@ def _report(figures: Figures) -> Report:
                 ("live", f"publish to socket, {LIVE:,} streams"),
                 ("list", "inbox list, warm"),
                 ("event", "POST /v1/events"),
+                ("batch", f"POST /v1/events/batch, {gateway_http.BATCH} each"),
             )
         ),
     ]
@@ -158,7 +161,7 @@ def _report(figures: Figures) -> Report:
         columns=("memory", "a second", "p99 ms"),
         rows=tuple(rows),
         figures=figures,
-        floors={"list_per_s": 1_000, "event_per_s": 2_500},
+        floors={"list_per_s": 1_000, "event_per_s": 2_500, "batched_per_s": 12_000},
         ceilings={"idle_kb": 18, "live_p99_ms": 250, "list_p99_ms": 50},
         notes=(
             f"100,000 streams at that size: {figures['idle_kb'] * 100_000 / 1024 / 1024:.2f} GiB; "

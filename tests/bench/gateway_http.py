@@ -13,7 +13,7 @@ from notify_streams.local.free_ports import HOST
 from tests.bench.usage import Stalled
 from tests.live_gateway import KEYS, Inbox, token
 
-USERS, CONNECTIONS = 500, 32
+USERS, CONNECTIONS, BATCH = 500, 32, 500
 _BATCH_S = 0.05
 
 
@@ -52,6 +52,16 @@ async def events(port: int, key: str, seconds: float) -> Answers:
     return await _turn(port, seconds, ask, b"202", connections=4 * CONNECTIONS)
 
 
+async def batches(port: int, key: str, seconds: float) -> Answers:
+    """`BATCH` events each, all of them acknowledged by the broker before the answer."""
+
+    def ask(chance: random.Random) -> bytes:
+        made = [_event(chance) | {"idempotency_key": f"{chance.getrandbits(64):x}"} for _ in range(BATCH)]
+        return _post("/v1/events/batch", key, orjson.dumps(made))
+
+    return await _turn(port, seconds, ask, b"207", connections=4, whole=_all_taken)
+
+
 async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
     """Items at this rate, whose body says when (ns), in batches as the inbox role writes them; how many."""
     total, began, size = round(rate * seconds), time.monotonic(), round(rate * _BATCH_S)
@@ -65,6 +75,10 @@ async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
     return total
 
 
+def _all_taken(body: bytes) -> bool:
+    return body.count(b'"status":202') == BATCH
+
+
 def _event(chance: random.Random) -> dict[str, object]:
     payload = {"order": "1", "total": "9 EUR", "items": [], "url": "https://shop.example/1"}
     return {"type": "order.confirmed", "recipients": [f"user-{chance.randrange(USERS)}"], "payload": payload}
@@ -76,17 +90,28 @@ def _post(path: str, key: str, body: bytes, more: str = "") -> bytes:
 
 
 async def _turn(
-    port: int, seconds: float, ask: Callable[[random.Random], bytes], good: bytes, *, connections: int = CONNECTIONS
+    port: int,
+    seconds: float,
+    ask: Callable[[random.Random], bytes],
+    good: bytes,
+    *,
+    connections: int = CONNECTIONS,
+    whole: Callable[[bytes], bool] = bool,
 ) -> Answers:
     began = time.monotonic()
     parts = await asyncio.gather(
-        *(_asks(port, began + seconds, ask, good, random.Random(number)) for number in range(connections))
+        *(_asks(port, began + seconds, ask, good, whole, random.Random(number)) for number in range(connections))
     )
     return Answers(time.monotonic() - began, [latency for part in parts for latency in part])
 
 
 async def _asks(
-    port: int, until: float, ask: Callable[[random.Random], bytes], good: bytes, chance: random.Random
+    port: int,
+    until: float,
+    ask: Callable[[random.Random], bytes],
+    good: bytes,
+    whole: Callable[[bytes], bool],
+    chance: random.Random,
 ) -> list[float]:
     reader, writer = await asyncio.open_connection(HOST, port, limit=4 * 1024 * 1024)
     latencies = []
@@ -95,7 +120,7 @@ async def _asks(
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         body = await reader.readexactly(length)
-        if not head.startswith(b"HTTP/1.1 " + good):
+        if not (head.startswith(b"HTTP/1.1 " + good) and whole(body)):
             raise Stalled(head.partition(b"\r\n")[0].decode() + body[:300].decode())
         latencies.append((time.monotonic() - began) * 1000)
     writer.close()

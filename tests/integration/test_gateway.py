@@ -209,3 +209,21 @@ async def test_a_stop_finishes_what_is_under_way(known: Settings) -> None:
         statuses = await asyncio.gather(*(one(number) for number in range(60)))
         await asyncio.wait_for(serving, 15)
     assert len(await records_of(known, "events.normal")) == statuses.count(202) == 60
+
+
+async def test_a_batch_is_in_the_log_before_its_answer(known: Settings) -> None:
+    async with a_gateway(known) as client:
+        made = [
+            an_event(id=f"e-{n}", data={"recipients": [f"user-{n % 7}"], "payload": {"order": "x" * 2000}})
+            for n in range(600)
+        ]
+        body = json.dumps(made).encode()
+        async with client.post("/v1/events/batch", data=body, headers=HEADERS) as response:
+            assert response.status == 207
+            assert {one["status"] for one in await response.json()} == {202}
+        records = await records_of(known, "events.normal")
+        assert sorted(json.loads(r.value or b"")["id"] for r in records) == sorted(f"e-{n}" for n in range(600))
+        assert {r.key for r in records} == {f"user-{n}".encode() for n in range(7)}
+        async with client.post("/v1/events/batch", data=body, headers=HEADERS) as response:
+            assert all(one["replayed"] for one in await response.json())
+    assert len(await records_of(known, "events.normal")) == 600
