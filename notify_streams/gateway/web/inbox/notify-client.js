@@ -158,8 +158,9 @@ export class NotifyClient extends EventTarget {
     let failures = 0;
     let misses = 0;
     let fresh = false;
+    let barred = false; // requests get through where streams do not: it was no outage
     while (!signal.aborted) {
-      const end = await this.#listen(this.transports[way], fresh, signal);
+      const end = await this.#listen(this.transports[way], fresh, signal, barred ? 300_000 : 0);
       if (signal.aborted) return;
       failures = end.opened ? 0 : failures + 1;
       misses = end.opened ? 0 : misses + 1;
@@ -167,7 +168,8 @@ export class NotifyClient extends EventTarget {
         return this.#leave();
       }
       fresh = REFUSED.includes(end.code);
-      if (end.opened && this.transports[way] === "poll") way = 0;
+      if (end.opened) barred = this.transports[way] === "poll";
+      if (barred && end.opened) way = 0;
       if (misses >= 2 && !fresh) [way, misses] = [(way + 1) % this.transports.length, 0];
       let wait = end.wait ?? Math.min(most.cap, most.base * 2 ** failures) * (0.25 + 0.25 * Math.random());
       if (TOO_MUCH.includes(end.code)) wait += SOON_MS;
@@ -179,7 +181,7 @@ export class NotifyClient extends EventTarget {
     }
   }
 
-  async #listen(name, fresh, signal) {
+  async #listen(name, fresh, signal, lasting) {
     this.#turn = new AbortController();
     this.transport = name;
     let token;
@@ -191,6 +193,7 @@ export class NotifyClient extends EventTarget {
     if (token === null) return { opened: false, code: 403 };
     return TRANSPORTS[name]({
       ...this.timing,
+      lasting,
       url: this.url,
       user: this.user,
       token,

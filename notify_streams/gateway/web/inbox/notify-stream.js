@@ -134,11 +134,11 @@ async function* events(stream) {
   }
 }
 
-/** Asks for the counts every `every` ms (304 while nothing happens), for five minutes; then the others get a chance. */
-export async function poll({ signal, frame, open, every, counts }) {
+/** Asks for the counts every `every` ms (304 while nothing happens), for `lasting` ms; then the others get a chance. */
+export async function poll({ signal, frame, open, every, lasting, counts }) {
   let opened = false;
-  const until = Date.now() + 300_000;
-  while (!signal.aborted && Date.now() < until) {
+  const until = performance.now() + lasting;
+  while (!signal.aborted) {
     let found;
     try {
       found = await counts();
@@ -149,7 +149,8 @@ export async function poll({ signal, frame, open, every, counts }) {
     if (!opened) open();
     opened = true;
     frame({ type: "poll", ...found });
+    if (performance.now() >= until) break;
     await pause(every * (0.8 + 0.4 * Math.random()), signal);
   }
-  return { opened, code: ENDED };
+  return { opened, code: ENDED, wait: 0 };
 }
