@@ -1,6 +1,7 @@
 """The gateway on a real broker and a real Redis."""
 
 import asyncio
+import io
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -24,6 +25,7 @@ from notify_streams.ports import InboxStore, Records
 from notify_streams.settings import Auth, Gateway, Settings
 from notify_streams.stores.redis import Expendable
 from notify_streams.streaming import topics
+from notify_streams.streaming.partitions import Partitions
 from tests.fakes import Renderer
 from tests.orchestrating import orchestrate, register
 from tests.wire import gateway_parts
@@ -218,12 +220,13 @@ async def test_a_batch_is_in_the_log_before_its_answer(known: Settings) -> None:
             for n in range(600)
         ]
         body = json.dumps(made).encode()
-        async with client.post("/v1/events/batch", data=body, headers=HEADERS) as response:
+        async with client.post("/v1/events/batch", data=io.BytesIO(body), headers=HEADERS) as response:
             assert response.status == 207
             assert {one["status"] for one in await response.json()} == {202}
         records = await records_of(known, "events.normal")
         assert sorted(json.loads(r.value or b"")["id"] for r in records) == sorted(f"e-{n}" for n in range(600))
         assert {r.key for r in records} == {f"user-{n}".encode() for n in range(7)}
-        async with client.post("/v1/events/batch", data=body, headers=HEADERS) as response:
+        assert all(r.partition == Partitions(known.kafka.partitions).of(r.key or b"") for r in records)
+        async with client.post("/v1/events/batch", data=io.BytesIO(body), headers=HEADERS) as response:
             assert all(one["replayed"] for one in await response.json())
     assert len(await records_of(known, "events.normal")) == 600
