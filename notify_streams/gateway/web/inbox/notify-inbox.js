@@ -18,6 +18,7 @@ import { Undo } from "./notify-undo.js";
 import { View } from "./notify-view.js";
 
 const TICK_MS = 20_000;
+const STYLE = new URL("notify-inbox.css", import.meta.url).href;
 const AT_TOP = 4;
 const BEHIND_MS = 300;
 const TRIES = 4;
@@ -66,7 +67,7 @@ export class NotifyInbox extends HTMLElement {
     const styled = () => (bell.style.visibility = panel.style.visibility = "");
     bell.style.visibility = panel.style.visibility = "hidden"; // until the style sheet is there
     this.attachShadow({ mode: "open" }).append(
-      h("link", { rel: "stylesheet", href: new URL("notify-inbox.css", import.meta.url).href, onload: styled, onerror: styled }),
+      h("link", { rel: "stylesheet", href: STYLE, onload: styled, onerror: styled }),
       bell,
       panel,
     );
