@@ -215,6 +215,7 @@ async def test_a_stop_finishes_what_is_under_way(known: Settings) -> None:
 
 async def test_a_batch_is_in_the_log_before_its_answer(known: Settings) -> None:
     async with a_gateway(known) as client:
+        await ready(client)
         made = [
             an_event(id=f"e-{n}", data={"recipients": [f"user-{n % 7}"], "payload": {"order": "x" * 2000}})
             for n in range(600)
