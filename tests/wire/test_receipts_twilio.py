@@ -11,6 +11,7 @@ import pytest
 from notify_streams.domain.addresses import address_key
 from notify_streams.domain.status import fold
 from notify_streams.gateway.receipts import twilio
+from notify_streams.gateway.receipts.said import Callback, Refusal
 from notify_streams.settings import Provider
 from schemas.addresses import AddressState, LiftSuppressionV1, Owner, SuppressAddressV1, decode_change
 from schemas.profiles import Address, Endpoint, ProfileV1
@@ -96,6 +97,13 @@ def changes(bench: Bench) -> list[tuple[bytes, Any]]:
 def test_twilios_published_examples_are_signed_alike(url: str, fields: Any, signed: str) -> None:
     """Twilio, "Security"; twilio/twilio-python, test_request_validator; the auth token is 12345."""
     assert twilio.signature("12345", url, fields) == signed
+
+
+@pytest.mark.parametrize("url", ["https://a:99999/x", "https://a:b/x", "https://[a/x"])
+def test_a_host_that_is_none_is_a_refusal(url: str) -> None:
+    """Without a public_url the address is the one of the request, whatever its Host says."""
+    callback = Callback(body=b"", headers={"x-twilio-signature": "x"}, url=url, query={}, now=NOW)
+    assert isinstance(twilio.read(callback, [("MessageSid", "SM1")], TOKEN), Refusal)
 
 
 async def test_a_status_is_a_receipt_of_the_delivery_in_the_urls_reference(bench: Bench) -> None:

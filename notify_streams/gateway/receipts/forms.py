@@ -1,10 +1,13 @@
 """Forms as vendors post them: URL-encoded or multipart, in whatever charset."""
 
+import re
 from email.message import Message
 from email.parser import BytesParser
 from urllib.parse import parse_qsl
 
 MOST_FIELDS = 1000
+_MOST_BYTES, _MOST_LINES = 64 * 1024, 4000  # of a multipart form: its parser is slow
+_NESTED = re.compile(rb"content-type\s*:\s*(multipart|message)\s*/", re.IGNORECASE)
 
 
 def fields(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
@@ -32,7 +35,11 @@ def _urlencoded(body: bytes, charset: str) -> list[tuple[str, str]] | None:
 
 
 def _multipart(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
-    """Files are left out."""
+    """Files are left out. A part that has parts of its own is no form's (RFC 7578, 4.3), and a nest of them would hold
+    the parser, and with it the whole gateway, for seconds.
+    """
+    if len(body) > _MOST_BYTES or body.count(b"\n") + body.count(b"\r") > _MOST_LINES or _NESTED.search(body):
+        return None
     head = b"Content-Type: " + content_type.encode("ascii", errors="replace") + b"\r\n\r\n"
     form = BytesParser().parsebytes(head + body)
     parts = form.get_payload()

@@ -86,9 +86,12 @@ def _why_unsigned(callback: Callback, fields: Fields, auth_token: str) -> str | 
 
 def _spellings(url: str) -> tuple[str, ...]:
     """With and without the port: Twilio signs one of them, not always the one that it calls."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme, 443)
+    except ValueError:  # a Host header that is none
+        return (url,)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    port = parts.port or _PORTS.get(parts.scheme, 443)
     return tuple(urlunsplit(parts._replace(netloc=place)) for place in (host, f"{host}:{port}"))
 
 

@@ -39,6 +39,22 @@ def test_parts_of_a_multipart_form_are_as_they_were_line_breaks_included() -> No
     assert fields(body, "multipart/form-data; boundary=b") == [("a", "1\r\n2\r\n")]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            b"".join(b"--b%d\r\nContent-Type: multipart/mixed; boundary=b%d\r\n\r\n" % (n, n + 1) for n in range(2000)),
+            id="two thousand levels",
+        ),
+        pytest.param(b"--b0\r\nContent-Type: message/rfc822\r\n\r\n", id="a mail"),
+        pytest.param(b"--b0\r\n\r\n" + b"\n" * 60_000, id="sixty thousand lines"),
+        pytest.param(b"--b0\r\n\r\n" + b"x" * 1_000_000, id="a megabyte"),
+    ],
+)
+def test_what_a_parser_would_be_busy_with_is_no_form(body: bytes) -> None:
+    assert fields(body, "multipart/form-data; boundary=b0") is None
+
+
 @given(
     st.binary(max_size=200), st.sampled_from(["multipart/form-data; boundary=b", "multipart/form-data", URLENCODED, ""])
 )
