@@ -87,7 +87,7 @@ class Lanework:
             try:
                 jobs.append(Job(event, a_delivery_of(event)))
                 self._dead.handled(event)
-            except (ValueError, msgspec.MsgspecError) as error:
+            except Exception as error:  # noqa: BLE001  the fault is in the record, or in our code for it
                 self._publishing.bury(of, event, error)
         return jobs
 

@@ -93,7 +93,10 @@ async def test_records_that_say_nothing_of_a_state_are_passed_over() -> None:
     assert await made(the_hooks(), ("outcomes", inbox), ("receipts", encode(a_receipt("queued")))) == []
 
 
-@pytest.mark.parametrize("value", [b"", b"{", None, b'{"schema":"other.v1"}'])
+DEEP = OUTCOME[:-1] + b',"more":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+@pytest.mark.parametrize("value", [b"", b"{", None, b'{"schema":"other.v1"}', pytest.param(DEEP, id="deep")])
 async def test_what_cannot_be_read_is_a_fault_of_its_record_alone(value: bytes | None) -> None:
     records = [arrived(v, topic="notify.outcomes") for v in (value, OUTCOME)]
     told, faults = await the_hooks().take(records, (SHOP,))
