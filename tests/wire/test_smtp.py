@@ -1,6 +1,7 @@
 """The SMTP adapter against servers that answer, refuse, hang and vanish in every phase."""
 
 import asyncio
+import dataclasses
 import ssl
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from notify_streams import settings
 from notify_streams.domain.answers import Answer, EndpointGone, Misconfigured, Refused, Sent, TryLater, Unknown
 from notify_streams.providers.smtp.adapter import SmtpProvider
+from notify_streams.providers.smtp.pool import Pool
 from tests.builders import NOW
 from tests.smtp_servers import CLOSE, HANG, a_mail, provider_at, raw_server, self_signed
 
@@ -111,6 +113,18 @@ async def test_a_kept_connection_that_has_died_is_replaced_within_the_attempt(go
         server.answers, server.once = {"MAIL": goodbye}, True
         assert isinstance(await provider.send(a_mail(), now=NOW), Sent)
         assert server.connections == 2
+
+
+async def test_a_connection_that_nobody_used_for_a_minute_is_not_trusted_any_more() -> None:
+    """What a middlebox has forgotten hangs: the mail would wait for its timeout, and its provider's breaker open."""
+    now = [0.0]
+    async with raw_server() as server, provider_at(server.port, timeout="500ms") as provider:
+        old = dataclasses.replace(provider, pool=Pool(provider.pool._client, 2, clock=lambda: now[0]))
+        for at, connections in ((0.0, 1), (60.0, 1), (121.0, 2)):
+            now[0] = at
+            assert isinstance(await old.send(a_mail(), now=NOW), Sent)
+            assert server.connections == connections
+        await old.close()
 
 
 async def test_after_a_refusal_the_connection_is_reset_and_used_again() -> None:

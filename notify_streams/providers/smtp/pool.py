@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -13,29 +14,35 @@ from notify_streams.settings import Provider, SettingsError
 
 _PORTS = {"smtp": 25, "smtps": 465}
 _GOODBYE_S = 1.0
+_IDLE_S = 60.0  # after some minutes a middlebox has forgotten it without a word, and the next mail would wait in vain
 
 
 class Connection(NamedTuple):
-    """A client that is connected; `clean` where no half-told mail is to be reset first."""
+    """A client that is connected; `clean` where no half-told mail is to be reset. `kept_at` by the pool's clock (s)."""
 
     client: aiosmtplib.SMTP
     clean: bool = True
+    kept_at: float = 0.0
 
 
 class Pool:
     """Holds the connections that nobody uses just now. Whoever holds one of the `slots` may take or open one."""
 
-    def __init__(self, client: Callable[[], aiosmtplib.SMTP], size: int) -> None:
-        self._client = client
+    def __init__(
+        self, client: Callable[[], aiosmtplib.SMTP], size: int, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client, self._clock = client, clock
         self._idle: list[Connection] = []
         self._hostname: str | None = None  # looked up once: it may take the resolver seconds
         self.slots = asyncio.Semaphore(size)
 
     def kept(self) -> Connection | None:
-        """One that is still open, the last used first."""
+        """One that is still open, the last used first; what nobody has used for a minute is let go."""
         while self._idle:
             connection = self._idle.pop()
-            if connection.client.is_connected:
+            if self._clock() - connection.kept_at > _IDLE_S:
+                connection.client.close()
+            elif connection.client.is_connected:
                 return connection
         return None
 
@@ -55,7 +62,7 @@ class Pool:
     def keep(self, connection: Connection) -> None:
         """For the next mail."""
         if connection.client.is_connected:
-            self._idle.append(connection)
+            self._idle.append(connection._replace(kept_at=self._clock()))
 
     async def close(self) -> None:
         """Say goodbye on all that are kept; one that does not answer is dropped."""
