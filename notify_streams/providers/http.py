@@ -122,7 +122,7 @@ class Http:
             return Refused(_NOT_PUBLIC)
         if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
             return Refused("the address is no URL")
-        if isinstance(error, ValueError):
+        if isinstance(error, ValueError) and not handed:  # later ones are about the answer
             return Refused("a header has characters that none can have")
         if handed:
             return Unknown(f"no answer after the request was handed over: {why}")

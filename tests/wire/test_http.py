@@ -52,6 +52,13 @@ async def test_no_answer_after_the_request_was_handed_over_is_unknown(answer: by
         assert len(server.requests) == 1
 
 
+async def test_a_stumble_of_the_clients_own_is_about_headers_only_before_the_request_was_handed_over() -> None:
+    """IDM-03: a ValueError while the answer is read ends no delivery."""
+    async with a_session() as http:
+        assert isinstance(http._failed(ValueError("x"), handed=True), Unknown)
+        assert isinstance(http._failed(ValueError("x"), handed=False), Refused)
+
+
 async def test_a_handshake_that_hangs_may_be_tried_again() -> None:
     async with raw_http(before=HANG) as server, a_session("300ms") as http:
         answer = await http.post(f"https://127.0.0.1:{server.port}/{SECRET}", b"x", {})
