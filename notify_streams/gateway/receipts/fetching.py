@@ -37,10 +37,11 @@ class HttpSns:
 
     async def certificate(self, url: str) -> Certificate | None:
         """See Sns."""
+        if self._is_kept(url):  # never behind those that strangers have fetched
+            return self._kept[url][1]
         async with self._room:
-            until, known = self._kept.get(url, (0.0, None))
-            if monotonic() < until:
-                return known
+            if self._is_kept(url):
+                return self._kept[url][1]
             status, body = await self._get(url)
             found = certificate_of(body) if status == 200 else None
             self._kept[url] = monotonic() + (_ABSENT_S if found is None else _KEPT_S), found
@@ -48,6 +49,10 @@ class HttpSns:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
             return found
+
+    def _is_kept(self, url: str) -> bool:
+        until, _ = self._kept.get(url, (0.0, None))
+        return monotonic() < until
 
     async def confirm(self, url: str) -> bool:
         """See Sns."""
