@@ -109,9 +109,10 @@ class Course:
         try:
             job.message = self._compose(job.delivery)
         except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
-            if not isinstance(error, TemplateFailed):
-                log.error("delivery.unrendered delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
-            return self._saying.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error))
+            if isinstance(error, TemplateFailed):
+                return self._saying.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error))
+            log.error("delivery.unrendered delivery_id=%s error=%s", job.delivery.delivery_id, _name(error))
+            return self._saying.not_tried(job.delivery, Reason.TEMPLATE_FAILED, _name(error))
         return None
 
     async def _may_open(self, chain: Sequence[str], batch: Batch) -> bool:

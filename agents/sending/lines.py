@@ -6,7 +6,7 @@ from typing import NamedTuple
 from agents.sending.permits import Permits
 from agents.sending.slots import Slots
 from agents.sending.standing import Standing
-from notify_streams.domain.routing import By, Route, route
+from notify_streams.domain.routing import By, Route, is_left, route
 from notify_streams.ports import Message, Provider
 from schemas.deliveries import DeliveryV1
 from schemas.words import Lane
@@ -57,8 +57,7 @@ class Lines:
 
     def another_left(self, chain: Sequence[str], avoid: Collection[str], now: int) -> bool:
         """Whether there is one that has not failed it and takes calls."""
-        closed = self._closed(chain, now)
-        return any(name not in avoid and name not in closed for name in chain)
+        return is_left(chain, avoid=avoid, closed_to=self._closed(chain, now))
 
     def opens_at(self, chain: Sequence[str], now: int) -> int:
         """When the first of them may take calls again (ms)."""

@@ -95,6 +95,8 @@ class Standing:
 
     async def change(self, waits: Waits, timeout_s: float) -> None:
         """Wait until it may take calls again, as far as anybody here can tell; at most so long."""
+        while self._queue and self._queue[0].done():  # in a long pause nobody is woken
+            self._queue.popleft()
         turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         await waits.wait(turn, timeout_s)

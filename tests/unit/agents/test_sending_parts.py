@@ -175,6 +175,14 @@ async def test_a_longer_pause_stays() -> None:
     assert [standing.takes_calls("high", NOW + ms) for ms in (59_999, 60_000)] == [False, True]
 
 
+async def test_who_waited_for_a_paused_provider_in_vain_is_forgotten() -> None:
+    """A pause may last for an hour, and a backlog looks again and again meanwhile."""
+    standing = Standing("smtp")
+    for _ in range(50):
+        await standing.change(CALM, 0.001)
+    assert len(standing._queue) == 1
+
+
 @pytest.mark.parametrize(
     ("concurrency", "rate", "size"), [(16, 500, 100), (256, 5_000, 500), (256, 500, 250), (16, 10, 20), (1, 1e9, 100)]
 )
