@@ -13,7 +13,7 @@ import msgspec
 from .durations import SettingsError, seconds
 from .sections import Local, Settings
 
-_SECRET = re.compile(r"(password|secret|token|key)$")
+_SECRET = re.compile(r"(password|secret|token|key)(_previous)?$")
 _CREDENTIALS = re.compile(r"://[^/\s]*@")
 PREFIX = "NOTIFY_"
 _NO_SETTINGS = (PREFIX + "CONFIG", PREFIX + "KEY")  # the file's name, and the key that `notify send` shows
@@ -84,17 +84,17 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
             place = place.setdefault(section, {})
             if not isinstance(place, dict):
                 raise SettingsError(f"{name}: {section} is a section, and the environment gives it a value too")
-        place[key] = _from_text(text)
+        place[key] = text if _SECRET.search(key) else _from_text(name, text)
     return found
 
 
-def _from_text(text: str) -> Any:
+def _from_text(name: str, text: str) -> Any:
     """TOML's own reading where it is one ('4', '["a"]'), else the text itself."""
-    if text[:1] in "[{":
+    if text.startswith(("[", "{")):
         try:
             return tomllib.loads(f"v = {text}")["v"]
         except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{text!r} is no TOML value: {error}") from error
+            raise SettingsError(f"{name} is no TOML value: {error}") from None
     return text
 
 

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notify_streams.settings import Kafka, Provider, Redis, Settings, SettingsError, load, masked, milliseconds, seconds
+from notify_streams.settings import (
+    Auth,
+    Kafka,
+    Provider,
+    Redis,
+    Settings,
+    SettingsError,
+    load,
+    masked,
+    milliseconds,
+    seconds,
+)
 
 
 def read(tmp_path: Path, toml: str = "", **env: str) -> Settings:
@@ -101,13 +112,31 @@ def test_a_wrong_setting_is_named(tmp_path: Path, toml: str, says: str) -> None:
         ({"KAFKA__BOOSTRAP": "x"}, "did you mean kafka.bootstrap?"),
         ({"KAFKA": "x"}, "`$.kafka`"),
         ({"KAFKA": "x", "KAFKA__PREFIX": "y"}, "NOTIFY_KAFKA__PREFIX: kafka is a section"),
-        ({"DELIVER_ONLY_TO": "[unquoted]"}, "is no TOML value"),
+        ({"DELIVER_ONLY_TO": "[unquoted]"}, "NOTIFY_DELIVER_ONLY_TO is no TOML value"),
     ],
 )
 def test_a_wrong_variable_is_named(tmp_path: Path, env: dict[str, str], says: str) -> None:
     with pytest.raises(SettingsError) as raised:
         read(tmp_path, **env)
     assert says in str(raised.value)
+
+
+def test_an_empty_variable_is_an_empty_text(tmp_path: Path) -> None:
+    settings = read(tmp_path, PROVIDERS__SES__API_KEY="", AUTH__SIGNING_SECRET="")
+    assert (settings.providers["ses"].api_key, settings.auth.signing_secret) == ("", "")
+    with pytest.raises(SettingsError, match=r"kafka\.retention: '' is no duration"):
+        read(tmp_path, KAFKA__RETENTION="")
+
+
+@pytest.mark.parametrize("secret", ["[hunter2", "{hunter2", '["hunter2"]', "{a = 1}", "[]"])
+def test_a_secret_may_begin_like_a_list(tmp_path: Path, secret: str) -> None:
+    assert read(tmp_path, PROVIDERS__SMTP__PASSWORD=secret).providers["smtp"].password == secret
+
+
+def test_no_error_repeats_a_variables_value(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="NOTIFY_PROVIDERS__SMTP__USERNAME is no TOML value") as raised:
+        read(tmp_path, PROVIDERS__SMTP__USERNAME="[hunter2")
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +169,11 @@ def test_secrets_are_not_shown_and_everything_else_is() -> None:
     assert shown["providers"]["smtp"]["sender"] == "A <a@b.example>"
     assert shown["redis"]["url"] == "redis://***@cache:6379/0"
     assert (shown["kafka"]["prefix"], shown["auth"]["keys_file"]) == ("p.", ".local/keys.json")
+
+
+def test_a_secret_that_was_is_a_secret() -> None:
+    shown = masked(Settings(auth=Auth(signing_secret="hunter2", signing_secret_previous="hunter1")))
+    assert (shown["auth"]["signing_secret"], shown["auth"]["signing_secret_previous"]) == ("***", "***")
 
 
 def test_a_secret_that_is_not_set_is_shown_as_not_set() -> None:
