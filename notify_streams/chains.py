@@ -49,6 +49,10 @@ def chain(settings: Settings, channel: Channel) -> dict[str, ProviderSettings]:
         raise SettingsError(f"{place}: at least one of {_of(channel)} is needed")
     if len(set(names)) < len(names):
         raise SettingsError(f"{place}: {list(names)} names one twice")
+    known = settings.channels[channel]
+    for key, number in (("concurrency", known.concurrency), ("retry.attempts", known.retry.attempts)):
+        if number < 1:
+            raise SettingsError(f"channels.{channel}.{key}: at least 1 is needed")
     found: dict[str, ProviderSettings] = {}
     for name in names:
         chosen = settings.providers.get(name, ProviderSettings())

@@ -4,10 +4,11 @@ import re
 from importlib import import_module
 from typing import Any
 
+import msgspec
 import pytest
 
 from notify_streams import chains
-from notify_streams.settings import Channel, Provider, Settings, SettingsError
+from notify_streams.settings import Channel, Provider, Retry, Settings, SettingsError
 from schemas.words import Channel as ChannelName
 
 
@@ -47,6 +48,16 @@ def test_what_cannot_work_is_refused_by_the_settings_name(
 ) -> None:
     with pytest.raises(SettingsError, match=re.escape(why)):
         chains.providers(settings(channel, *names, **providers), channel)
+
+
+@pytest.mark.parametrize(
+    ("known", "key"),
+    [(Channel(concurrency=0), "concurrency"), (Channel(retry=Retry(attempts=0)), "retry.attempts")],
+)
+def test_a_channel_that_could_send_nothing_is_refused(known: Channel, key: str) -> None:
+    known = msgspec.structs.replace(known, providers=("smtp",))
+    with pytest.raises(SettingsError, match=f"channels.email.{key}: at least 1 is needed"):
+        chains.chain(Settings(channels={"email": known}), "email")
 
 
 @pytest.mark.parametrize("kind", chains._KINDS)
