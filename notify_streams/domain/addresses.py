@@ -21,6 +21,7 @@ _NAMES: dict[Channel, str] = {
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
+_HEX = re.compile(r"[0-9A-Fa-f]{64,}")  # a token of APNs, which are bytes; those of FCM are never hexadecimal
 
 
 class NoAddress(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ def why_no_endpoint_id(endpoint_id: str) -> str | None:
 
 def normalised(channel: Channel, address: str) -> str:
     """How addresses are compared: mailboxes without regard to case or space around them, and by the domain that
-    travels, however it is written; a subscription by its URL.
+    travels, however it is written; a subscription by its URL, a token of APNs without regard to case.
     """
     if channel == "email":
         folded = address.strip().casefold()
@@ -89,6 +90,8 @@ def normalised(channel: Channel, address: str) -> str:
             return msgspec.json.decode(address, type=_Subscription).endpoint
         except msgspec.DecodeError:
             return address
+    if channel == "push" and _HEX.fullmatch(address):
+        return address.lower()
     return address.strip()
 
 

@@ -114,6 +114,14 @@ def test_every_way_to_write_a_number_is_the_same_address(written: str, region: s
     assert address_key("sms", str(canonical("sms", written, region))) == key
 
 
+def test_a_token_of_apns_is_the_same_device_in_capitals() -> None:
+    """APNs decodes it: two spellings must not belong to two users. Those of FCM and others differ by case."""
+    token = "ab12" * 16
+    assert address_key("push", token.upper()) == address_key("push", token)
+    assert address_key("push", "Ab:" + token) != address_key("push", "ab:" + token)
+    assert address_key("push", "CAFE0123") != address_key("push", "cafe0123")
+
+
 def test_a_national_number_is_read_in_its_region() -> None:
     """SMS-01."""
     assert canonical("sms", "07400 123456", "GB") == "+447400123456"
