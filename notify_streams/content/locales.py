@@ -95,6 +95,10 @@ class Reader(msgspec.Struct):
         return form.replace("#", self.number(number))
 
 
+# What is wrong with a value says not what it is: it is somebody's, and the reason stands in facts and dead letters.
+_NO_DATE = "a value is no date such as 2026-11-30 or 2026-11-30T10:00:00Z"
+
+
 def _known(format: str) -> str:
     if format not in FORMATS:
         raise ValueError(f"{format!r} is none of {', '.join(sorted(FORMATS))}")
@@ -103,24 +107,27 @@ def _known(format: str) -> str:
 
 def _moment(value: object) -> date | datetime:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no date such as 2026-11-30 or 2026-11-30T10:00:00Z")
-    return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+        raise TypeError(_NO_DATE)
+    try:
+        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(_NO_DATE) from None
 
 
 def _instant(value: object) -> datetime:
     moment = _moment(value)
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise ValueError(f"{value!r} is no instant with a zone")
+        raise ValueError("a value is no instant with a zone")
     return moment
 
 
 def _number(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError("a value is no number")
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError("a value is no number") from None
     if not number.is_finite() or abs(number.adjusted()) > 30:
-        raise ValueError(f"{value!r} is no number that can be written out")
+        raise ValueError("a value is no number that can be written out")
     return number

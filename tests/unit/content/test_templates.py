@@ -32,6 +32,16 @@ def test_a_missing_variable_fails_and_is_named_with_the_template(folder: Folder)
         renderer.email(a_delivery())
 
 
+@pytest.mark.parametrize("filter", ["date", "datetime", "time", "number", "percent", "currency('EUR')"])
+@pytest.mark.parametrize("value", ["hunter2", "hunter2xyz", ["hunter2"], {"a": "hunter2"}])
+def test_a_failure_does_not_repeat_what_a_value_is(folder: Folder, filter: str, value: object) -> None:
+    """The reason stands in facts, dead letters and answers; the value is somebody's."""
+    renderer = folder.mail(text=f"{{{{ at|{filter} }}}}").renderer()
+    with pytest.raises(TemplateFailed, match=r"email\.txt: a value is no") as raised:
+        renderer.email(a_delivery(payload={"at": value}))
+    assert "hunter2" not in str(raised.value)
+
+
 def test_defaults_and_untaken_conditions_demand_nothing(folder: Folder) -> None:
     """TPL-03."""
     text = "{{ name }}, {{ nick|default('friend') }}{% if gift %}, {{ gift.note }}{% endif %}"
