@@ -56,7 +56,7 @@ async def batches(port: int, key: str, seconds: float) -> Answers:
     """`BATCH` events each, all of them acknowledged by the broker before the answer."""
 
     def ask(chance: random.Random) -> bytes:
-        made = [_event(chance) | {"idempotency_key": f"{chance.getrandbits(64):x}"} for _ in range(BATCH)]
+        made = [_event(chance) | {"idempotency_key": f"batch-{chance.getrandbits(64):x}"} for _ in range(BATCH)]
         return _post("/v1/events/batch", key, orjson.dumps(made))
 
     return await _turn(port, seconds, ask, b"207", connections=4, whole=_all_taken)
@@ -121,7 +121,9 @@ async def _asks(
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         body = await reader.readexactly(length)
         if not (head.startswith(b"HTTP/1.1 " + good) and whole(body)):
-            raise Stalled(head.partition(b"\r\n")[0].decode() + body[:300].decode())
+            raise Stalled(
+                head.partition(b"\r\n")[0].decode() + " " + body[:300].decode() + " … " + body[-300:].decode()
+            )
         latencies.append((time.monotonic() - began) * 1000)
     writer.close()
     return latencies
