@@ -13,9 +13,11 @@ import uvloop
 
 from notify_streams import settings
 from notify_streams.gateway.keys import KeyRing
+from notify_streams.providers.simulator.credentials import NotOurs
 from notify_streams.providers.simulator.serve import Ports, PortTaken, Running, serve
 
 _SMTP_PORT, _HTTP_PORT, _APNS_PORT = 1025, 8025, 8026
+_PORT = click.IntRange(0, 65_535)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -27,15 +29,15 @@ def providers() -> None:
 @providers.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option(
-    "--smtp-port", type=int, help=f"Default: the port in providers.smtp.url if that is here, or {_SMTP_PORT}."
+    "--smtp-port", type=_PORT, help=f"Default: the port in providers.smtp.url if that is here, or {_SMTP_PORT}."
 )
 @click.option(
     "--http-port",
-    type=int,
+    type=_PORT,
     help=f"Pages, log, script, health, and FCM, Web Push, SES, SendGrid, Twilio, webhooks. Default: {_HTTP_PORT}.",
 )
 @click.option(
-    "--apns-port", type=int, help=f"Default: the port in providers.apns.url if that is here, or {_APNS_PORT}."
+    "--apns-port", type=_PORT, help=f"Default: the port in providers.apns.url if that is here, or {_APNS_PORT}."
 )
 @click.option("--log", "log_path", type=click.Path(path_type=Path, dir_okay=False), help="One JSON line per message.")
 @click.option(
@@ -84,7 +86,7 @@ def simulate(
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             runner.run(serving)
-        except PortTaken as error:
+        except (PortTaken, NotOurs) as error:
             raise click.ClickException(str(error)) from error
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -47,11 +48,15 @@ class _Words(msgspec.Struct, frozen=True):
     browsers: str
 
 
+class NotOurs(RuntimeError):
+    """A file that is there was not made by a simulator; the message says what to do."""
+
+
 class Credentials:
     """All of them. `folder` is made with what is missing; only its owner reads the files."""
 
     def __init__(self, folder: Path, http: str) -> None:
-        """`http` is the simulator's base address, without a path."""
+        """`http` is the simulator's base address, without a path. Raises NotOurs."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder, self._http = folder, http
         self.words = self._texts()
@@ -162,14 +167,21 @@ class Credentials:
                 browsers=secrets.token_hex(16),
             )
             self._write("words.json", msgspec.json.encode(made))
-        return msgspec.json.decode(path.read_bytes(), type=_Words)
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_Words)
+        except msgspec.DecodeError:
+            raise _not_ours(path) from None
 
     def _kept(self, name: str, make: Callable[[], Key]) -> Key:
         path = self._folder / name
         if not path.exists():
             self._write(name, _private(make()))
-        key = load_pem_private_key(path.read_bytes(), None)
-        assert isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey)
+        try:
+            key = load_pem_private_key(path.read_bytes(), None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise _not_ours(path) from None
+        if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+            raise _not_ours(path)
         return key
 
     def _write(self, name: str, content: bytes) -> None:
@@ -178,6 +190,10 @@ class Credentials:
         draft.touch(mode=0o600)
         draft.write_bytes(content)
         draft.replace(self._folder / name)
+
+
+def _not_ours(path: Path) -> NotOurs:
+    return NotOurs(f"{path} cannot be read as what a simulator keeps there; delete it, and it is made anew")
 
 
 def _new_rsa() -> Key:

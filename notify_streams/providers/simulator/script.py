@@ -67,6 +67,10 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
     provider: str = "*"
     then: Annotated[tuple[str, ...], msgspec.Meta(max_length=8)] | None = None
 
+    def __post_init__(self) -> None:
+        if not any(fnmatchcase(provider, self.provider) for provider in PROVIDERS):
+            raise ValueError(f"provider: one of {', '.join(PROVIDERS)}, or a pattern that one of them matches")
+
 
 class Weather(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a provider does for everybody: every answer after `latency_s`, shares of what goes wrong instead."""
@@ -80,12 +84,17 @@ class Weather(msgspec.Struct, frozen=True, omit_defaults=True):
     reset: Share = 0.0
     hung: Share = 0.0
 
+    def __post_init__(self) -> None:
+        if self.provider not in PROVIDERS:
+            raise ValueError(f"provider: one of {', '.join(PROVIDERS)}")
+
     @property
     def bad(self) -> bool:
         """Whether it changes anything."""
         return any((self.latency_s, self.refused, self.dropped, self.reset, self.hung))
 
 
+PROVIDERS = ("smtp", "ses", "sendgrid", "fcm", "apns", "webpush", "twilio", "webhook")
 _BOUNCE = Reply("rcpt", 550, "5.1.1 The mailbox does not exist")
 _BUSY = Reply("rcpt", 451, "4.7.1 Greylisted, come back later")
 _BUSY_HTTP = Reply("data", 503, "Busy")

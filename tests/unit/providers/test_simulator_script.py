@@ -1,5 +1,8 @@
 """What the simulator answers, by script and by convention."""
 
+import msgspec
+import pytest
+
 from notify_streams.providers.simulator.script import Reply, Rule, Script, Weather
 
 BUSY = Reply("rcpt", 451, "4.7.1 busy")
@@ -61,6 +64,18 @@ def test_weather_says_since_when_it_is_in_force_and_what_it_met() -> None:
     assert (script.since["fcm"], script.struck["fcm"]) == (1700.0, 3)
     script.forecast(Weather("fcm"))
     assert (script.weather, script.struck["fcm"]) == ((), 0)
+
+
+@pytest.mark.parametrize("name", ["fmc", "FCM", "", "*"])
+def test_weather_of_a_provider_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="provider: one of smtp, ses, sendgrid, fcm"):
+        msgspec.convert({"provider": name, "refused": 1.0}, Weather)
+
+
+def test_a_rule_that_no_provider_can_meet_is_refused() -> None:
+    assert msgspec.convert({"recipient": "ann", "provider": "s*", "answers": []}, Rule).provider == "s*"
+    with pytest.raises(msgspec.ValidationError, match="provider: one of smtp, ses, sendgrid, fcm"):
+        msgspec.convert({"recipient": "ann", "provider": "fmc", "answers": []}, Rule)
 
 
 def test_a_rule_knows_how_many_it_has_answered() -> None:
