@@ -277,6 +277,9 @@ class DeliveryKeys(Protocol):
         `by` are the providers that are about to be called, one for each.
         """
 
+    async def uncalled(self, deliveries: Sequence[DeliveryV1], since: Sequence[int]) -> None:
+        """Take back what `calling` may have marked at these instants, one for each: no call followed."""
+
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """Keep how they ended, so that a repeat can publish it again."""
 

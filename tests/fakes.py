@@ -183,12 +183,16 @@ class Renderer:
 
 
 class Flaky:
-    """Delivery keys that are away for the calls named in `away`, or lose a claim for the ids in `lost`."""
+    """Delivery keys that are away for the calls named in `away`, or lose a claim for the ids in `lost`.
+
+    Those named in `late` are done, and their answer is lost.
+    """
 
     def __init__(self, keys: DeliveryKeys, away: Iterable[str] = ()) -> None:
         self._keys, self.away = keys, set(away)
         self.asked: list[str] = []
         self.lost: set[str] = set()
+        self.late: set[str] = set()
 
     async def claim(self, deliveries: Sequence[DeliveryV1]) -> Sequence[Claim]:
         self._ask("claim")
@@ -201,8 +205,14 @@ class Flaky:
     async def calling(self, deliveries: Sequence[DeliveryV1], now: int, by: Sequence[str] = ()) -> Sequence[bool]:
         self._ask("calling")
         allowed = await self._keys.calling([d for d in deliveries if d.delivery_id not in self.lost], now)
+        if "calling" in self.late:
+            raise Unavailable("redis is slow")
         answers = iter(allowed)
         return [False if d.delivery_id in self.lost else next(answers) for d in deliveries]
+
+    async def uncalled(self, deliveries: Sequence[DeliveryV1], since: Sequence[int]) -> None:
+        self._ask("uncalled")
+        await self._keys.uncalled(deliveries, since)
 
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         self._ask("ended")

@@ -76,6 +76,15 @@ for i, key in ipairs(KEYS) do
 end
 return answers
 """
+_UNCALLED = """
+for i, key in ipairs(KEYS) do
+  local mark = 'calling|' .. ARGV[1] .. '|' .. ARGV[1 + 2 * i] .. '|' .. ARGV[2 + 2 * i] .. '|'
+  if string.sub(redis.call('GET', key) or '', 1, #mark) == mark then
+    redis.call('SET', key, 'claimed|' .. ARGV[1] .. '|' .. ARGV[1 + 2 * i] .. '|0|', 'EX', ARGV[2])
+  end
+end
+return 1
+"""
 _SETTLE = """
 local value = redis.call('GET', KEYS[1])
 local state, made, by = string.match(value or '', '^(%w+)|[^|]*|(%d+)|%d+|(.*)$')
@@ -94,6 +103,7 @@ class RedisDeliveryKeys:
         self.owner = uuid4().hex
         self._claim = redis.client.register_script(_CLAIM)
         self._calling = redis.client.register_script(_CALLING)
+        self._uncalled = redis.client.register_script(_UNCALLED)
         self._ended = redis.client.register_script(_ENDED)
         self._settle = redis.client.register_script(_SETTLE)
 
@@ -109,6 +119,11 @@ class RedisDeliveryKeys:
         each = [word for d, name in zip(deliveries, names, strict=True) for word in (d.attempt, name)]
         answers = await self._run(self._calling, deliveries, [self.owner, _TTL_S, now, *each])
         return [answer == 1 for answer in answers]
+
+    async def uncalled(self, deliveries: Sequence[DeliveryV1], since: Sequence[int]) -> None:
+        """See ports.DeliveryKeys."""
+        each = [word for d, at in zip(deliveries, since, strict=True) for word in (d.attempt, at)]
+        await self._run(self._uncalled, deliveries, [self.owner, _TTL_S, *each])
 
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """See ports.DeliveryKeys."""

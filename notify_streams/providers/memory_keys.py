@@ -28,6 +28,12 @@ class MemoryDeliveryKeys:
         names = by or [""] * len(deliveries)
         return [self._call(delivery, now, name) for delivery, name in zip(deliveries, names, strict=True)]
 
+    async def uncalled(self, deliveries: Sequence[DeliveryV1], since: Sequence[int]) -> None:
+        """See ports.DeliveryKeys."""
+        for delivery, at in zip(deliveries, since, strict=True):
+            if self._calling.get(delivery.delivery_id, (0, 0, ""))[:2] == (delivery.attempt, at):
+                del self._calling[delivery.delivery_id]
+
     async def ended(self, outcomes: Sequence[OutcomeV1]) -> None:
         """See ports.DeliveryKeys."""
         for outcome in outcomes:

@@ -220,6 +220,33 @@ async def test_nothing_is_asked_about_nothing(keys: DeliveryKeys) -> None:
     await keys.ended([])
 
 
+async def test_what_was_marked_and_not_called_may_be_called_after_all(keys: DeliveryKeys) -> None:
+    delivery = one()
+    await claim(keys, delivery)
+    await calling(keys, delivery, NOW)
+    await keys.uncalled([delivery], [NOW])
+    assert await claim(keys, delivery) == Claim("mine")
+    assert await calling(keys, delivery, NOW + 1)
+
+
+async def test_a_later_call_and_an_end_are_not_taken_back(keys: DeliveryKeys) -> None:
+    called, ended, unmet = one(), one(), one()
+    await keys.claim([called, ended])
+    await keys.calling([called, ended], NOW + 1)
+    await keys.ended([an_outcome(ended)])
+    await keys.uncalled([called, again(called, 2), ended, unmet], [NOW, NOW + 1, NOW + 1, NOW])
+    assert [c.status for c in await keys.claim([called, ended, unmet])] == ["unknown", "done", "mine"]
+    await keys.uncalled([], [])
+
+
+async def test_nobody_takes_back_what_another_process_calls(another: Another) -> None:
+    a, b, delivery = another(), another(), one()
+    await claim(a, delivery)
+    await calling(a, delivery, NOW)
+    await b.uncalled([delivery], [NOW])
+    assert (await claim(b, delivery)).status == "unknown"
+
+
 async def test_memory_forgets_the_oldest_beyond_fifty_thousand() -> None:
     keys = MemoryDeliveryKeys()
     first, last = one(), one()

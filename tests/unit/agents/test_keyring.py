@@ -27,3 +27,32 @@ async def test_an_end_that_redis_did_not_take_goes_with_what_it_is_told_next(tol
         await keyring.ended(an_outcome(other, state="sent"))
     assert (await redis.claim([job.delivery]))[0].status == "done"
     assert (asked := flaky.asked.count("ended")) == 2, asked
+
+
+async def test_a_call_that_was_not_made_for_a_lost_answer_is_nobodys_unknown_outcome() -> None:
+    """Redis marks it as called and is slow to say so: a lane that holds does not call, and may do so later."""
+    job, redis = Job(arrived(b""), a_delivery()), MemoryDeliveryKeys()
+    flaky = Flaky(redis)
+    keyring = Keyring(flaky, MemoryDeliveryKeys(), Waits(lambda: False))
+    await keyring.claims([job], hold_s=None)
+    flaky.late.add("calling")
+    assert await keyring.calling(job.delivery, NOW, "ses", holds=True) is None
+    assert (await redis.claim([job.delivery]))[0].status == "unknown"
+    flaky.late.clear()
+    flaky.away.add("uncalled")
+    assert await keyring.claims([job], hold_s=0.01) is None
+    flaky.away.clear()
+    [claim] = await keyring.claims([job], hold_s=None) or ()
+    assert claim.status == "mine"
+    assert await keyring.calling(job.delivery, NOW + 1, "ses", holds=True)
+
+
+async def test_a_lane_that_goes_on_without_redis_takes_no_call_back() -> None:
+    job, redis = Job(arrived(b""), a_delivery()), MemoryDeliveryKeys()
+    flaky = Flaky(redis)
+    keyring = Keyring(flaky, MemoryDeliveryKeys(), Waits(lambda: False))
+    await keyring.claims([job], hold_s=None)
+    flaky.late.add("calling")
+    assert await keyring.calling(job.delivery, NOW, "ses", holds=False)
+    [claim] = await keyring.claims([job], hold_s=None) or ()
+    assert claim.status == "unknown"
