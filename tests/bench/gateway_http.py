@@ -14,7 +14,7 @@ from tests.bench.usage import Stalled
 from tests.live_gateway import KEYS, Inbox, token
 
 USERS, CONNECTIONS, BATCH = 500, 32, 500
-_BATCH_S = 0.05
+_BATCH_S, _MOST_BATCHES_PER_S = 0.05, 60
 
 
 class Answers(msgspec.Struct):
@@ -53,13 +53,21 @@ async def events(port: int, key: str, seconds: float) -> Answers:
 
 
 async def batches(port: int, key: str, seconds: float) -> Answers:
-    """`BATCH` events each, all of them acknowledged by the broker before the answer."""
+    """`BATCH` events each, all of them acknowledged by the broker before the answer; made before the time counts."""
+    chance = random.Random("batches")
+    made = [_batch(key, chance) for _ in range(round(_MOST_BATCHES_PER_S * seconds))]
 
-    def ask(chance: random.Random) -> bytes:
-        made = [_event(chance) | {"idempotency_key": f"batch-{chance.getrandbits(64):x}"} for _ in range(BATCH)]
-        return _post("/v1/events/batch", key, orjson.dumps(made))
+    def ask(_: random.Random) -> bytes:
+        if not made:
+            raise Stalled(f"more than {_MOST_BATCHES_PER_S} batches a second: none is left")
+        return made.pop()
 
     return await _turn(port, seconds, ask, b"207", connections=4, whole=_all_taken)
+
+
+def _batch(key: str, chance: random.Random) -> bytes:
+    made = [_event(chance) | {"idempotency_key": f"batch-{chance.getrandbits(64):x}"} for _ in range(BATCH)]
+    return _post("/v1/events/batch", key, orjson.dumps(made))
 
 
 async def publish(boxes: Sequence[Inbox], rate: float, seconds: float) -> int:
