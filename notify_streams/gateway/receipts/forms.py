@@ -1,5 +1,6 @@
 """Forms as vendors post them: URL-encoded or multipart, in whatever charset."""
 
+import codecs
 import re
 from email.message import Message
 from email.parser import BytesParser
@@ -7,6 +8,9 @@ from urllib.parse import parse_qsl
 
 MOST_FIELDS = 1000
 _MOST_BYTES, _MOST_LINES = 64 * 1024, 4000  # of a multipart form: its parser is slow
+_CHARSET = re.compile(
+    r"utf-8|utf-16(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[rtu]|gb2312|gbk|gb18030|big5|shift_jis|euc_jp|euc_kr|iso2022_jp"
+)
 _NESTED = re.compile(rb"content-type\s*:\s*(multipart|message)\s*/", re.IGNORECASE)
 
 
@@ -57,7 +61,9 @@ def _multipart(body: bytes, content_type: str) -> list[tuple[str, str]] | None:
 
 
 def _text(raw: bytes, charset: str) -> str:
+    """Only charsets that texts are in: strangers name them, and Python knows others that raise or take minutes."""
     try:
-        return raw.decode(charset, errors="replace")
-    except LookupError:
-        return raw.decode(errors="replace")
+        known = _CHARSET.fullmatch(codecs.lookup(charset).name) is not None
+    except (LookupError, ValueError):
+        known = False
+    return raw.decode(charset if known else "utf-8", errors="replace")

@@ -39,6 +39,13 @@ def test_parts_of_a_multipart_form_are_as_they_were_line_breaks_included() -> No
     assert fields(body, "multipart/form-data; boundary=b") == [("a", "1\r\n2\r\n")]
 
 
+@pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "hex", "unicode_escape", "x" * 1000, "a/../b"])
+def test_what_is_no_charset_of_texts_is_read_as_utf_8(charset: str) -> None:
+    """Anybody may name one: `idna` raises, and `punycode` takes minutes for two megabytes."""
+    content_type = f"{URLENCODED}; charset={charset}"
+    assert fields(b"Body=x-" + b"a" * 200_000, content_type) == [("Body", "x-" + "a" * 200_000)]
+
+
 @pytest.mark.parametrize(
     "body",
     [
