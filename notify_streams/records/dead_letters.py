@@ -1,5 +1,6 @@
 """The dead letters: the newest of them, one of them, and back on the topic that they came from."""
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -15,6 +16,7 @@ from schemas.deadletters import DeadLetter
 
 MOST, SHOWN_BYTES = 1_000, 4_096
 _POLL_MS = 1000
+_ID = re.compile(r"([0-9]{1,6})-([0-9]{1,18})")
 
 
 class NoSuchLetter(LookupError):
@@ -53,8 +55,9 @@ class DeadLetterLog:
 
     async def one(self, id_: str) -> DeadLetter:
         """Whole. Raises NoSuchLetter and Unavailable."""
+        place = self._place(id_)
         async with self._consumer() as consumer:
-            return letter_of(await self._record(consumer, id_))
+            return letter_of(await _record(consumer, *place))
 
     async def redrive(self, ids: Sequence[str]) -> int:
         """Put them back as they came, onto the topic and partition they were on; how many.
@@ -62,8 +65,9 @@ class DeadLetterLog:
         Raises NoSuchLetter before anything is put back (also for one that came from no topic of ours), and
         Unavailable: then some may be back already, which a repeat does no harm to.
         """
+        places = [self._place(id_) for id_ in ids]
         async with self._consumer() as consumer:
-            records = [await self._record(consumer, id_) for id_ in ids]
+            records = [await _record(consumer, *place) for place in places]
         ours = {self._kafka.prefix + topic.name for topic in topics.all_topics(self._kafka)}
         for record in records:
             letter = letter_of(record)
@@ -84,22 +88,12 @@ class DeadLetterLog:
             await producer.stop()
         return len(records)
 
-    async def _record(self, consumer: AIOKafkaConsumer, id_: str) -> "ConsumerRecord[bytes, bytes]":
-        partition, _, offset = id_.partition("-")
-        if not (partition.isdecimal() and offset.isdecimal() and int(partition) < self._kafka.partitions):
+    def _place(self, id_: str) -> tuple[TopicPartition, int]:
+        """Before anybody is asked. Raises NoSuchLetter for what can be none."""
+        found = _ID.fullmatch(id_)
+        if found is None or int(found[1]) >= self._kafka.partitions:
             raise NoSuchLetter(id_)
-        tp, wanted = TopicPartition(self._topic, int(partition)), int(offset)
-        consumer.assign([tp])
-        begins, ends = await consumer.beginning_offsets([tp]), await consumer.end_offsets([tp])
-        if not begins[tp] <= wanted < ends[tp]:
-            raise NoSuchLetter(id_)
-        consumer.seek(tp, wanted)
-        while await consumer.position(tp) <= wanted:
-            for record in (await consumer.getmany(tp, timeout_ms=_POLL_MS, max_records=1)).get(tp, []):
-                if record.offset != wanted:
-                    raise NoSuchLetter(id_)
-                return record
-        raise NoSuchLetter(id_)
+        return TopicPartition(self._topic, int(found[1])), int(found[2])
 
     @asynccontextmanager
     async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:
@@ -111,6 +105,21 @@ class DeadLetterLog:
             raise Unavailable(f"reading {self._topic} from {self._kafka.bootstrap}: {error!r}") from error
         finally:
             await consumer.stop()
+
+
+async def _record(consumer: AIOKafkaConsumer, tp: TopicPartition, wanted: int) -> "ConsumerRecord[bytes, bytes]":
+    none = NoSuchLetter(f"{tp.partition}-{wanted}")
+    consumer.assign([tp])
+    begins, ends = await consumer.beginning_offsets([tp]), await consumer.end_offsets([tp])
+    if not begins[tp] <= wanted < ends[tp]:
+        raise none
+    consumer.seek(tp, wanted)
+    while await consumer.position(tp) <= wanted:
+        for record in (await consumer.getmany(tp, timeout_ms=_POLL_MS, max_records=1)).get(tp, []):
+            if record.offset != wanted:
+                raise none
+            return record
+    raise none
 
 
 def letter_of(record: "ConsumerRecord[bytes, bytes]") -> DeadLetter:
