@@ -29,7 +29,11 @@ def keys() -> None:
 @click.option("--type", "types", multiple=True, help="Glob of notification types it may publish; all when left out.")
 @click.option("--rate", default=1000, show_default=True, type=click.IntRange(1), help="Events a second.")
 @click.option("--tenant", default="", help="Tenant of its events, unless the settings name one for their source.")
-@click.option("--webhook", default="", help="URL that is told how its notifications fare, signed (Standard Webhooks).")
+@click.option(
+    "--webhook",
+    default="",
+    help="URL that is told how notifications of its sources fare (of all without --source), by Standard Webhooks.",
+)
 def create(
     name: str, role: Role, sources: tuple[str, ...], types: tuple[str, ...], rate: int, tenant: str, webhook: str
 ) -> None:
