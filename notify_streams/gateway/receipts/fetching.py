@@ -47,8 +47,13 @@ class HttpSns:
             self._kept[url] = monotonic() + (_ABSENT_S if found is None else _KEPT_S), found
             self._kept.move_to_end(url)
             while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+                self._forget_one()
             return found
+
+    def _forget_one(self) -> None:
+        """What is absent first: anybody can name any number of these."""
+        absent = next((url for url, (_, found) in self._kept.items() if found is None), None)
+        del self._kept[absent or next(iter(self._kept))]
 
     def _is_kept(self, url: str) -> bool:
         until, _ = self._kept.get(url, (0.0, None))

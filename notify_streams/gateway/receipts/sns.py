@@ -112,7 +112,7 @@ def is_certificate_url(url: str, hosts: Collection[str]) -> bool:
     if _chosen(url, hosts):
         return True
     parts = _https(url)
-    return parts is not None and _CERTIFICATE.fullmatch(parts[1]) is not None
+    return parts is not None and _CERTIFICATE.fullmatch(parts[1]) is not None and url.endswith(parts[1])  # no query
 
 
 def is_subscribe_url(url: str, hosts: Collection[str]) -> bool:
