@@ -38,7 +38,7 @@ def settled(delivery: DeliveryV1, provider: str, message_id: str | None, attempt
 def of_answer(delivery: DeliveryV1, answer: Answer, step: NextStep, provider: str, now: int) -> OutcomeV1:
     """What attempt `delivery.attempt` led to."""
     detail = answer.detail
-    message_id = answer.message_id if isinstance(answer, Sent) else None
+    message_id = _encodable(answer.message_id) if isinstance(answer, Sent) and answer.message_id else None
     state, reason, next_at = _meaning(step, answer, now)
     return _outcome(
         delivery,
@@ -151,7 +151,7 @@ def _outcome(
         provider=provider,
         provider_message_id=provider_message_id,
         reason=reason,
-        detail=detail[:500],
+        detail=_encodable(detail)[:500],
         next_at=next_at,
         accepted_at=delivery.accepted_at,
         source=delivery.source,
@@ -162,3 +162,8 @@ def _outcome(
         members=delivery.members,
         traceparent=delivery.traceparent,
     )
+
+
+def _encodable(text: str) -> str:
+    """Headers of HTTP may come with bytes of any kind: what no record can hold must not cost what was sent its end."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

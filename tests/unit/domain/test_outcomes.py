@@ -149,3 +149,10 @@ def test_the_next_attempt_knows_whom_to_avoid_who_may_have_it_and_what_does_not_
     assert timer is not None
     back = decode_delivery(bytes(timer.payload))
     assert (back.avoid, back.by, back.uncounted, is_in_doubt(outcome)) == (avoid, by, uncounted, in_doubt)
+
+
+def test_whatever_bytes_a_provider_names_a_message_by_the_outcome_can_be_published() -> None:
+    """Headers of HTTP that are no UTF-8 come as lone surrogates, which no record can hold."""
+    outcome = of_answer(a_delivery(), Sent("m-\udcff", detail="ü \udc80"), Finish(), "sendgrid", NOW)
+    assert (outcome.provider_message_id, outcome.detail) == ("m-?", "ü ?")
+    assert encode(outcome)
