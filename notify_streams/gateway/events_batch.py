@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from time import monotonic, time
 
 import msgspec
@@ -43,6 +42,9 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     code: str = ""
     detail: str = ""
     errors: tuple[FieldError, ...] = ()
+
+
+_UNCONFIRMED = Result(status=503, code="unavailable", detail="not confirmed: repeat the event as it is")
 
 
 class _Good(msgspec.Struct, frozen=True):
@@ -157,7 +159,7 @@ class EventsBatch:
             done = [False] * len(mine)
         sent = [one for one, is_there in zip(mine, done, strict=True) if is_there]
         for one, is_there in zip(mine, done, strict=True):
-            results[one.place] = _accepted(one) if is_there else _unconfirmed()
+            results[one.place] = _accepted(one) if is_there else _UNCONFIRMED
         metrics.EVENTS.labels("published").inc(len(sent))
         metrics.EVENTS.labels("unconfirmed").inc(len(mine) - len(sent))
         known = [one for one in results if one is not None]
@@ -198,11 +200,6 @@ def _known(claim: Claimed) -> Result:
             )
         case UnderWay() | Mine():
             return _refused(Problem(409, "in_progress", "a request with this key is under way"))
-
-
-def _unconfirmed() -> Result:
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    return Result(status=status, code="unavailable", detail="not confirmed: repeat the event as it is")
 
 
 def _refused(problem: Problem) -> Result:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
 from redis.asyncio import Redis
@@ -54,7 +55,8 @@ async def _exchange(commands: Sequence[Command], client: Redis) -> list[Any]:
     connection = await pool.get_connection()  # type: ignore[no-untyped-call]
     try:
         await connection.send_packed_command([b"".join(map(_packed, commands))])
-        return [await connection.read_response() for _ in commands]
+        # whoever calls bounds the whole: a timeout for each answer costs as much as reading it
+        return [await connection.read_response(timeout=inf) for _ in commands]
     except BaseException:
         await connection.disconnect(nowait=True)
         raise

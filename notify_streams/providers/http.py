@@ -12,6 +12,8 @@ import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Literal
 
 import aiohttp
@@ -26,6 +28,7 @@ from notify_streams.domain.public_ip import is_public
 from notify_streams.domain.retry_after import retry_after
 from notify_streams.settings import Channel, Provider, SettingsError, seconds
 
+Network = IPv4Network | IPv6Network
 BODY_BYTES = 64 * 1024
 _HEADERS = {"User-Agent": "notify-streams", "Accept-Encoding": "identity"}
 _ENCODED = re.compile(r"[\x21-\x7e]+")  # goes out as it is; what a URL cannot hold is quoted
@@ -66,13 +69,14 @@ class Http:
     """A session that opens with its first call. `about` whom it tells if nobody can be reached.
 
     `guarded`: connects to addresses of the public internet only, whatever the name said when it was looked at; what
-    leads elsewhere is Refused.
+    leads elsewhere is Refused. So is, where there are `networks`, what leads into any others of ours than these.
     """
 
     timeout: float
     connections: int
     tls: ssl.SSLContext
     guarded: bool = False
+    networks: tuple[Network, ...] = ()
     about: About = "provider"
     _session: aiohttp.ClientSession | None = field(default=None, init=False)
 
@@ -80,9 +84,9 @@ class Http:
     def of(
         cls, provider: Provider, channel: Channel, *, name: str, guarded: bool = False, about: About = "provider"
     ) -> "Http":
-        """From the settings. Raises SettingsError for a `ca_file` that is none."""
-        tls = trust(provider, name)
-        return cls(seconds(channel.attempt_timeout), channel.concurrency, tls, guarded, about)
+        """From the settings. Raises SettingsError for a `ca_file` or `private_networks` that are none."""
+        tls, networks = trust(provider, name), _networks(provider, name)
+        return cls(seconds(channel.attempt_timeout), channel.concurrency, tls, guarded, networks, about)
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, until: float | None = None
@@ -133,7 +137,7 @@ class Http:
             limit=self.connections,
             ssl=self.tls,
             keepalive_timeout=_KEEP_S,
-            socket_factory=_public_socket if self.guarded else None,
+            socket_factory=partial(_socket, self.networks) if self.guarded or self.networks else None,
         )
         return aiohttp.ClientSession(
             connector=connector,
@@ -191,11 +195,22 @@ def _url(text: str) -> URL:
     return url
 
 
-def _public_socket(info: tuple[Any, ...]) -> socket.socket:
+def _socket(networks: tuple[Network, ...], info: tuple[Any, ...]) -> socket.socket:
+    """Into the public internet, or one of these networks of ours."""
     family, type_, protocol, _, address = info
-    if not is_public(address[0]):
+    if not is_public(address[0]) and not any(ip_address(address[0]) in network for network in networks):
         raise _NotPublic
     return socket.socket(family, type_, protocol)
+
+
+def _networks(provider: Provider, name: str) -> tuple[Network, ...]:
+    """Which networks of ours may be called, where `allow_private` says that any may."""
+    if not provider.allow_private:
+        return ()
+    try:
+        return tuple(ip_network(text) for text in provider.private_networks)
+    except ValueError as error:
+        raise SettingsError(f"providers.{name}.private_networks: {error}") from error
 
 
 async def _beginning(response: aiohttp.ClientResponse) -> bytes:

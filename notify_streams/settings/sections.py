@@ -139,7 +139,8 @@ class Provider(_Section, frozen=True):
 
     `kind` is one of smtp, ses, sendgrid, fcm, apns, webpush, twilio, webhook; by default the name. `rate` is calls per
     second over all processes together. `ca_file` is a certificate authority besides the system's. Files hold keys in
-    PEM, or Google's service account as JSON.
+    PEM, or Google's service account as JSON. With `allow_private` webhooks and subscriptions may lead into networks of
+    ours: any, or those of `private_networks` (such as 10.1.0.0/16).
     """
 
     kind: str = ""
@@ -175,6 +176,7 @@ class Provider(_Section, frozen=True):
     default_region: str = ""
     signing_key: str = ""
     allow_private: bool = False
+    private_networks: tuple[str, ...] = ()
 
 
 class Catalogue(_Section, frozen=True):

@@ -34,7 +34,7 @@ async def test_after_a_refusal_or_a_silence_nobody_gets_another_ones_answer(
     client: Expendable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking = Pipelined(client)
-    for broken in ((b"NO-SUCH-COMMAND",), (b"BLPOP", uuid4().bytes, b"1")):
+    for broken in ((b"NO-SUCH-COMMAND",), (b"BLPOP", uuid4().bytes, b"5")):
         results = await asyncio.gather(asking.ask(broken), asking.ask((b"ECHO", b"late")), return_exceptions=True)
         assert all(isinstance(result, Unavailable) for result in results)
         monkeypatch.setattr(client, "_away_until", 0.0)

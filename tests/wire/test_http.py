@@ -168,6 +168,24 @@ async def test_the_guard_is_not_asked_of_a_provider_of_ours() -> None:
         assert isinstance(await http.post(server.url, b"x", {}), Reply)
 
 
+@pytest.mark.parametrize(("networks", "is_called"), [(("127.0.0.0/8",), True), (("10.0.0.0/8", "::1/128"), False)])
+async def test_of_our_own_networks_those_that_are_named_may_be_called(
+    networks: tuple[str, ...], is_called: bool
+) -> None:
+    provider = Provider(allow_private=True, private_networks=networks)
+    http = Http.of(provider, Channel(attempt_timeout="2s"), name="webhook")
+    async with raw_http() as server:
+        answer = await http.post(server.url, b"x", {})
+        assert isinstance(answer, Reply) == is_called
+        assert server.connections == is_called
+    await http.close()
+
+
+async def test_a_network_that_is_none_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^providers\.webhook\.private_networks: "):
+        Http.of(Provider(allow_private=True, private_networks=("10.0.0.1/8",)), Channel(), name="webhook")
+
+
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_a_ca_file_without_certificates_is_named(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "ca.pem"

@@ -32,6 +32,7 @@ _NAMES = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "notify simulator")]
 _YEARS = datetime.timedelta(days=3650)
 _PROJECT, _CLIENT = "simulated", "push@simulated.iam.gserviceaccount.com"
 _KEY_ID, _TEAM, _TOPIC = "SIMULATED1", "SIMULATED2", "example.notify.app"
+_LOOPBACK = ("127.0.0.0/8", "::1/128")  # the simulator is there, and nothing else of ours is to be called
 _ARN = "arn:aws:sns:eu-west-1:000000000000:simulated"
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
@@ -133,6 +134,7 @@ class Credentials:
                 "vapid_key_file": str(folder / "vapid.pem"),
                 "vapid_subject": "mailto:push@notify.example",
                 "allow_private": True,
+                "private_networks": list(_LOOPBACK),
             },
             "providers.twilio": {
                 "url": f"{self._http}/twilio",
@@ -140,7 +142,11 @@ class Credentials:
                 "auth_token": words.auth_token,
                 "from_number": "+15005550006",
             },
-            "providers.webhook": {"signing_key": words.signing_key, "allow_private": True},
+            "providers.webhook": {
+                "signing_key": words.signing_key,
+                "allow_private": True,
+                "private_networks": list(_LOOPBACK),
+            },
         }
 
     def _account(self) -> bytes:
