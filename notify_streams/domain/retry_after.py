@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from math import ceil
 
-_SECONDS = re.compile(r"[0-9]{1,300}(\.[0-9]{1,300})?")
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 _LONGEST_S = 2**31  # what a cache takes a longer number for (RFC 9111, 1.2.2)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})"

@@ -87,6 +87,13 @@ async def test_a_multipart_body_counts_as_well(bench: Bench) -> None:
     assert bench.orchestrator.profiles["ann"].categories == {"marketing": {"email": False}}
 
 
+@pytest.mark.parametrize("end", [b"\r\n", b"\n", b"%0D%0A"])
+async def test_a_line_break_behind_the_body_is_no_part_of_it(bench: Bench, end: bytes) -> None:
+    """EML-10: as tools that read the body from a file send it."""
+    assert (await call(bench, "POST", a_link(), ONE_CLICK + end, **FORM))[0] == 200
+    assert bench.orchestrator.profiles["ann"].categories == {"marketing": {"email": False}}
+
+
 @pytest.mark.parametrize(
     ("query", "body", "content_type"),
     [

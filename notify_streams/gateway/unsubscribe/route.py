@@ -162,8 +162,8 @@ def _command(asked: Unsubscribe, scope: str) -> PatchPreferencesV1:
 
 
 def _scope(body: bytes, content_type: str) -> str | None:
-    """What is to be switched off, by the form body alone; mail programs name no scope."""
-    given = fields(body, content_type) or []
+    """What is to be switched off, by the form body alone; mail programs name no scope, and some end with a newline."""
+    given = [(name.strip(), value.strip()) for name, value in fields(body, content_type) or []]
     scope = dict(given).get("scope", "category")
     return scope if _ONE_CLICK in given and scope in _SCOPES else None
 

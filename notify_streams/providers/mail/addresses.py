@@ -71,11 +71,16 @@ def header(box: Mailbox, field: str) -> str:
     """The value of a From, To or Reply-To: exactly one address, whatever the name (EML-12)."""
     if not box.name:
         return box.address
-    if box.name.isascii() and "=?" not in box.name:
-        local, _, domain = box.address.rpartition("@")
-        if plain := folded(str(Address(box.name, local, domain)), len(field) + 2):
-            return plain
+    if box.name.isascii() and "=?" not in box.name and (plain := folded(_plain(box), len(field) + 2)):
+        return plain
     return f"{encoded(box.name, len(field) + 2)}\r\n <{box.address}>"
+
+
+def _plain(box: Mailbox) -> str:
+    """Quoted where it has to be; spaces that follow each other are one to whoever reads them unquoted."""
+    local, _, domain = box.address.rpartition("@")
+    shown = str(Address(box.name, local, domain))
+    return f'"{box.name}" <{box.address}>' if "  " in box.name and not shown.startswith('"') else shown
 
 
 def _of_setting(text: str, setting: str) -> Mailbox:

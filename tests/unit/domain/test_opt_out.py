@@ -15,7 +15,33 @@ def test_the_word_alone_stops(word: str) -> None:
     assert asks(word) == "stop"
 
 
-@pytest.mark.parametrize("text", ["", ".", "...", "sto p", "stop-it", "don't stop", "opt out of this", "no", "stop 1"])
+@pytest.mark.parametrize(
+    "word",
+    ["STOP\u203c\ufe0f", "stop\u200b", "\ufeffSTOP", "\u201cSTOP\u201d", '"Stop".', "'stop'", "(stop)", "st\u00adop"],
+)
+def test_what_phones_put_around_the_word_unasked_does_not_matter(word: str) -> None:
+    """SMS-04: an emoji's mark, a zero width space, the quotes in which a text has asked for it."""
+    assert asks(word) == "stop"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "...",
+        "sto p",
+        "stop-it",
+        "don't stop",
+        "opt out of this",
+        "no",
+        "stop 1",
+        "stop \U0001f6d1",
+        '"stop" he said',
+        "(",
+        "\u200b",
+    ],
+)
 def test_more_or_other_than_the_word_does_not(text: str) -> None:
     """SMS-04"""
     assert asks(text) is None

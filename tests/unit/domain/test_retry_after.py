@@ -43,6 +43,8 @@ def test_seconds_and_all_three_forms_of_a_date_are_understood(value: str, second
         ("Sun Jun 14 12:00:00 2026", 13 * 86_400),
         ("Wed, 31 Dec 2026 23:59:60 GMT", 213 * 86_400 + 43_200),
         ("9" * 300, 2**31),
+        ("9" * 5000, 2**31),
+        ("1." + "0" * 5000, 1),
     ],
 )
 def test_fractions_round_up_and_what_is_meant_is_taken(value: str, seconds: int | None) -> None:
@@ -71,7 +73,6 @@ def test_a_part_of_a_second_that_is_left_counts_as_a_whole_one() -> None:
             "1 2",
             "\u0661\u0662",
             "5\n6",
-            "9" * 400,
         ),
         *("Mon, 31 Jun 2026 12:05:00 GMT", "Mon, 01 Jun 2026 24:05:00 GMT", "Mon, 01 Jun 2026 12:05:61 GMT"),
         *(

@@ -111,6 +111,7 @@ NAMES = (
     "Zoë, Ltd. <x@y>",
     "=?utf-8?q?x?=",
     "O'Brien",
+    "Two  spaces",
     "a;b: c,d",
     '"',
     "\\",
