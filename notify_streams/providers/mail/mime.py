@@ -19,7 +19,7 @@ def mail(message: Message, rendered: RenderedEmail, sender: Sender, *, to: str, 
         head["Reply-To"] = header(sender.reply_to, "Reply-To")
     head |= {"Subject": words(rendered.subject, len("Subject: ")), "Date": _date(now // 1000)}
     head |= headers.own(message, sender)
-    head |= {"MIME-Version": "1.0", "Content-Type": f'multipart/alternative; boundary="{boundary}"'}
+    head |= {"MIME-Version": "1.0", "Content-Type": f'multipart/alternative;\r\n boundary="{boundary}"'}
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
     parts = (("plain", rendered.text), ("html", rendered.html))
     body = b"".join(_part(boundary, kind, text) for kind, text in parts)
