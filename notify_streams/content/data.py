@@ -8,6 +8,7 @@ import msgspec
 
 from notify_streams.content.guards import READER
 from notify_streams.content.locales import Reader, babel_locale, zone_of
+from notify_streams.domain.rendered import Unfit
 from schemas.content import Actor, Content
 from schemas.deliveries import DeliveryV1
 
@@ -38,7 +39,7 @@ def seen(content: Content, delivery: DeliveryV1, language: str, *, turns: int | 
     """
     payload = _decode_payload(content.payload)
     if not isinstance(payload, dict):
-        raise ValueError("the payload is no object")
+        raise Unfit("the payload is no object")
     members = {k: v for k, v in payload.items() if v is not None}
     return members | given(content, delivery, language, turns=turns)
 

@@ -11,6 +11,7 @@ from babel.dates import format_date, format_datetime, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
 
 from notify_streams.domain.local_times import rules_of
+from notify_streams.domain.rendered import Unfit
 from notify_streams.domain.zones import ZONES
 
 FORMATS = frozenset({"short", "medium", "long", "full"})
@@ -101,33 +102,33 @@ _NO_DATE = "a value is no date such as 2026-11-30 or 2026-11-30T10:00:00Z"
 
 def _known(format: str) -> str:
     if format not in FORMATS:
-        raise ValueError(f"{format!r} is none of {', '.join(sorted(FORMATS))}")
+        raise Unfit(f"{format!r} is none of {', '.join(sorted(FORMATS))}")
     return format
 
 
 def _moment(value: object) -> date | datetime:
     if not isinstance(value, str):
-        raise TypeError(_NO_DATE)
+        raise Unfit(_NO_DATE)
     try:
         return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError(_NO_DATE) from None
+        raise Unfit(_NO_DATE) from None
 
 
 def _instant(value: object) -> datetime:
     moment = _moment(value)
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise ValueError("a value is no instant with a zone")
+        raise Unfit("a value is no instant with a zone")
     return moment
 
 
 def _number(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        raise TypeError("a value is no number")
+        raise Unfit("a value is no number")
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        raise ValueError("a value is no number") from None
+        raise Unfit("a value is no number") from None
     if not number.is_finite() or abs(number.adjusted()) > 30:
-        raise ValueError("a value is no number that can be written out")
+        raise Unfit("a value is no number that can be written out")
     return number

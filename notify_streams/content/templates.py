@@ -18,6 +18,7 @@ from notify_streams.domain.rendered import (
     RenderedSms,
     RenderedWebhook,
     TemplateFailed,
+    Unfit,
 )
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
@@ -138,13 +139,18 @@ class Templates:
                 raise TemplateNotFound(name)
             return _bounded_output(template, data)
         except _FAILURES as error:
-            raise TemplateFailed(f"template {name}: {error}") from error
+            raise TemplateFailed(f"template {name}: {_words(error)}") from error
 
     def _template(self, name: str) -> Template | None:
         if name not in self._compiled:
             known = name in self._sources.texts
             self._compiled[name] = self._sandbox.get_template(name) if known else None
         return self._compiled[name]
+
+
+def _words(error: Exception) -> str:
+    """They stand in facts and dead letters. What Python itself says of a value would quote it."""
+    return str(error) if isinstance(error, TemplateError | Unfit) else type(error).__name__
 
 
 def one_line(text: str) -> str:
@@ -159,5 +165,5 @@ def _bounded_output(template: Template, data: dict[str, Any]) -> str:
         parts.append(part)
         size += len(part)
         if size > MAX_OUTPUT:
-            raise ValueError(f"the output is longer than {MAX_OUTPUT} characters")
+            raise Unfit(f"the output is longer than {MAX_OUTPUT} characters")
     return "".join(parts)

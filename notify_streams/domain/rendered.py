@@ -45,3 +45,7 @@ Rendered = RenderedEmail | RenderedPush | RenderedSms | RenderedWebhook
 
 class TemplateFailed(ValueError):
     """A template could not be rendered; the message names the template and the variable."""
+
+
+class Unfit(ValueError):
+    """What was given cannot be written out; the words say why, and hold nothing of what was given."""

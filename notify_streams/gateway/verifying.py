@@ -29,6 +29,7 @@ from schemas.words import Channel
 
 SOURCE = "/verification"
 _SENDS, _TRIES, _OF_A_USER = 3, 5, 4  # in ten minutes: of one address, and so many times that of one user
+_TO_AN_ADDRESS = 10  # codes that an address gets in that time, however many users say that it is theirs
 _PATH = "/v1/users/{user_id}/endpoints/{channel}/{endpoint_id}/verify"
 
 
@@ -119,9 +120,12 @@ class Verifying:
                 raise invalid("code_expired", "the code is too old; have another one sent", "/code")
 
     async def _count(self, what: str, claimed: Claimed, most: int, words: str) -> None:
-        """Of a user with an address, whatever the endpoint is called; and of all that the user does."""
+        """Of a user with an address, whatever the endpoint is called; of all that the user does; and of the address."""
         one, all_ = f"{what}/{claimed.user_id}/{claimed.address_key}", f"{what}/{claimed.user_id}"
-        wait = await self.counting.add({one: most, all_: most * _OF_A_USER}, time.monotonic())
+        limits = {one: most, all_: most * _OF_A_USER}
+        if what == "codes":  # tries of strangers must not lock its owner out
+            limits[f"{what}//{claimed.address_key}"] = _TO_AN_ADDRESS
+        wait = await self.counting.add(limits, time.monotonic())
         if wait is not None:
             raise Problem(429, "too_many_codes", f"too many {words}", headers={"Retry-After": str(wait)})
 

@@ -203,3 +203,12 @@ async def test_codes_and_addresses_are_in_no_log_whatever_happens(
     assert "http.answered" in caplog.text
     for secret in (code, MAILBOX, "000000"):
         assert secret not in caplog.text
+
+
+async def test_an_address_gets_ten_codes_however_many_users_say_that_it_is_theirs(bench: Bench) -> None:
+    service, statuses = bench.key("service"), []
+    for number in range(12):
+        path = f"/v1/users/user-{number}/endpoints/email/home"
+        await bench.json("PUT", path, headers=service, json={"address": "Ann@example.com"})
+        statuses.append((await bench.json("POST", f"{path}/verify", headers=service))[0])
+    assert statuses == [202] * 10 + [429] * 2

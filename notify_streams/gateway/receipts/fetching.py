@@ -14,7 +14,7 @@ from notify_streams.ports import Unavailable
 _TIMEOUT_S = 5.0
 _MOST_BYTES = 64 * 1024
 _KEPT, _KEPT_S, _ABSENT_S = 32, 24 * 3600.0, 60.0
-_AT_ONCE = 4
+_AT_ONCE, _WAITING = 4, 50
 
 
 class Sns(Protocol):
@@ -34,11 +34,21 @@ class HttpSns:
         self._session: aiohttp.ClientSession | None = None
         self._kept: OrderedDict[str, tuple[float, Certificate | None]] = OrderedDict()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
 
     async def certificate(self, url: str) -> Certificate | None:
         """See Sns."""
         if self._is_kept(url):  # never behind those that strangers have fetched
             return self._kept[url][1]
+        if self._waiting >= _WAITING:  # whoever posts here may be anybody: Amazon comes again
+            raise Unavailable("too many certificates are being fetched")
+        self._waiting += 1
+        try:
+            return await self._fetched(url)
+        finally:
+            self._waiting -= 1
+
+    async def _fetched(self, url: str) -> Certificate | None:
         async with self._room:
             if self._is_kept(url):
                 return self._kept[url][1]

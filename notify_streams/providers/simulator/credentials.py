@@ -32,7 +32,8 @@ _NAMES = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "notify simulator")]
 _YEARS = datetime.timedelta(days=3650)
 _PROJECT, _CLIENT = "simulated", "push@simulated.iam.gserviceaccount.com"
 _KEY_ID, _TEAM, _TOPIC = "SIMULATED1", "SIMULATED2", "example.notify.app"
-_LOOPBACK = ("127.0.0.0/8", "::1/128")  # the simulator is there, and nothing else of ours is to be called
+# The simulator is on this machine, and nothing else of ours is to be called.
+_HERE: dict[str, Any] = {"allow_private": True, "private_networks": ["127.0.0.0/8", "::1/128"]}
 _ARN = "arn:aws:sns:eu-west-1:000000000000:simulated"
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
@@ -133,8 +134,7 @@ class Credentials:
             "providers.webpush": {
                 "vapid_key_file": str(folder / "vapid.pem"),
                 "vapid_subject": "mailto:push@notify.example",
-                "allow_private": True,
-                "private_networks": list(_LOOPBACK),
+                **_HERE,
             },
             "providers.twilio": {
                 "url": f"{self._http}/twilio",
@@ -142,11 +142,7 @@ class Credentials:
                 "auth_token": words.auth_token,
                 "from_number": "+15005550006",
             },
-            "providers.webhook": {
-                "signing_key": words.signing_key,
-                "allow_private": True,
-                "private_networks": list(_LOOPBACK),
-            },
+            "providers.webhook": {"signing_key": words.signing_key, **_HERE},
         }
 
     def _account(self) -> bytes:

@@ -180,3 +180,11 @@ def test_numbers_are_written_out_digit_for_digit_as_the_producer_wrote_them(fold
     content = msgspec.structs.replace(delivery.content, payload=msgspec.Raw(raw))
     rendered, _ = folder.renderer().email(msgspec.structs.replace(delivery, content=content))
     assert rendered.text.strip() == "18446744073709551616 19.90 0.12345678901234567890"
+
+
+@pytest.mark.parametrize("text", ["{{ '%d' % at }}", "{{ [1][at] }}", "{{ at + 1 }}"])
+def test_what_python_says_of_a_value_is_not_repeated(folder: Folder, text: str) -> None:
+    renderer = folder.mail(text=text).renderer()
+    with pytest.raises(TemplateFailed, match=r"email\.txt: ") as failed:
+        renderer.email(a_delivery(payload={"at": "hunter2"}))
+    assert "hunter2" not in str(failed.value)
