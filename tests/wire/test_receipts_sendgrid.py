@@ -117,6 +117,14 @@ async def test_one_bad_event_harms_no_other(bench: Bench) -> None:
     assert bench.orchestrator.published == before
 
 
+async def test_a_field_that_is_null_was_not_filled_in_and_a_needed_one_is_missing(bench: Bench) -> None:
+    """WHK-01"""
+    empty = dict.fromkeys(("type", "reason", "response", "status", "bounce_classification", "sg_machine_open"))
+    events = [a_sendgrid_event(**empty), a_sendgrid_event(sg_event_id="other", email=None)]
+    assert await post(bench, events) == (202, {"taken": 1, "quarantined": 1})
+    assert letters(bench) == [json.dumps(events[1]).encode()]
+
+
 async def test_without_memory_a_copy_is_the_same_receipt(bench: Bench, clock: Clock) -> None:
     """WHK-02: 46 copies over 29 h, with a restart (nothing is remembered) in between: one fact of each."""
     events = [a_sendgrid_event(timestamp=T - 10), a_sendgrid_event("open", timestamp=T - 5)]

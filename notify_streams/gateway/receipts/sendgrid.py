@@ -8,6 +8,7 @@ reports both (sendgrid/docs#3675).
 import base64
 import binascii
 import re
+from typing import Any
 
 import msgspec
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -114,7 +115,7 @@ def _why_unsigned(callback: Callback, key: EllipticCurvePublicKey) -> str | None
 
 def _item(raw: bytes) -> Item:
     try:
-        event = _decode(raw)
+        event = _read(raw)
     except msgspec.DecodeError as error:
         return Bad(raw, str(error))
     if event.event == "unsubscribe":
@@ -123,6 +124,14 @@ def _item(raw: bytes) -> Item:
     if state is None or event.sg_machine_open:  # a machine that loads images ahead of the reader has not read it
         return Ignored()
     return _made(event, state, _against(event))
+
+
+def _read(raw: bytes) -> _Event:
+    """A field that is null was not filled in. Raises DecodeError."""
+    if b"null" not in raw:
+        return _decode(raw)
+    given = {name: value for name, value in _object(raw).items() if value is not None}
+    return msgspec.convert(given, _Event)
 
 
 def _made(event: _Event, state: ReceiptState, reason: Suppression | None) -> Event:
@@ -171,3 +180,4 @@ def _said(event: _Event) -> str:
 
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode = msgspec.json.Decoder(_Event).decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
