@@ -20,6 +20,8 @@ _NAMES: dict[Channel, str] = {
 }
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE)
+# IDNA 2003 makes ss of a sharp s and leaves joiners out, IDNA 2008 does not (RFC 5894, 7.2): another one's domain.
+_TWO_WAYS = re.compile("[\u00df\u1e9e\u03c2\u200c\u200d]")
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 _HEX = re.compile(r"[0-9A-Fa-f]{64,}")  # a token of APNs, which are bytes; those of FCM are never hexadecimal
 
@@ -114,6 +116,8 @@ def _why_no_mailbox(address: str) -> str | None:
         return "a mailbox is LOCAL@DOMAIN, with at most 64 bytes before the @"
     if not _LOCAL.fullmatch(local):
         return "the part before the @ has characters that are not taken"
+    if _TWO_WAYS.search(domain):
+        return "the domain has letters that lead to two different ones: it is taken as it travels, xn--…"
     try:
         sent = domain.encode("idna").decode()
     except UnicodeError:

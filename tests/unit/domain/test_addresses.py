@@ -201,3 +201,11 @@ def test_whatever_somebody_writes_has_an_answer(channel: Channel, text: str, reg
             assert why_no_address(channel, kept) is None
             assert canonical(channel, kept, region) == kept
             assert address_key(channel, kept)
+
+
+@pytest.mark.parametrize("domain", ["fa\u00df.de", "STRA\u1e9eE.de", "fa\u03c2.gr", "a\u200db.com", "a\u200cb.com"])
+def test_a_domain_whose_letters_lead_to_two_places_is_taken_as_it_travels_alone(domain: str) -> None:
+    """EML-14: a mail for one of them must not go to the other, whoever owns that."""
+    assert isinstance(canonical("email", f"ann@{domain}"), NoAddress)
+    travelling = "ann@xn--fa-hia.de"
+    assert canonical("email", travelling) == travelling
