@@ -19,8 +19,9 @@ from schemas import deadletters as headers
 from schemas.addresses import AddressGoneV1, SuppressAddressV1, decode_change
 from schemas.codec import encode
 from schemas.content import Content
-from schemas.deliveries import DeliveryV1
+from schemas.deliveries import DeliveryV1, decode_delivery
 from schemas.outcomes import OutcomeV1, decode_outcome
+from schemas.timers import PutTimerV1, decode_operation
 from tests.builders import DAY, a_delivery, an_id
 from tests.smtp_servers import RawServer, raw_server
 from tests.workers import ROOT, Kafka
@@ -42,6 +43,7 @@ class Senders:
         self.broker, self.smtp, self._redis, self._folder = broker, smtp, redis, folder
         self._home = Partitions(broker.config.partitions).of
         self.children: list[Child] = []
+        self.env: dict[str, str] = {}
 
     async def start(self, instance: int = 0) -> Child:
         kafka = msgspec.to_builtins(msgspec.structs.replace(self.broker.config, commit_interval="200ms"))
@@ -54,6 +56,7 @@ class Senders:
                 "NOTIFY_PROVIDERS__SMTP__URL": f"smtp://127.0.0.1:{self.smtp.port}",
                 "NOTIFY_WORKER__DATA": str(self._folder / "data"),
                 "NOTIFY_LOCAL__STATE": str(self._folder / "state"),
+                **self.env,
             },
             cwd=ROOT,
         )
@@ -74,6 +77,16 @@ class Senders:
     async def outcomes(self) -> list[OutcomeV1]:
         read = [decode_outcome(r.value or b"") for r in await self.broker.read(topics.OUTCOMES)]
         return [o for o in read if isinstance(o, OutcomeV1)]
+
+    async def due(self, attempt: int) -> list[DeliveryV1]:
+        """What a timer would bring back after this attempt."""
+        puts = [decode_operation(r.value or b"") for r in await self.broker.read(topics.TIMERS)]
+        found = [decode_delivery(bytes(put.payload)) for put in puts if isinstance(put, PutTimerV1)]
+        return [delivery for delivery in found if delivery.attempt == attempt + 1]
+
+    def tried(self, user: str) -> list[bytes]:
+        """How often the server was asked to take a mail for them."""
+        return [line for line in self.smtp.heard if line.startswith(b"RCPT TO:<" + user.encode())]
 
     async def letters(self) -> "list[ConsumerRecord[bytes, bytes]]":
         return await self.broker.read(topics.DEAD_LETTERS)
@@ -186,3 +199,20 @@ async def test_words_about_addresses_and_dead_letters_come_with_the_outcomes(sen
     told = {name: value.decode() for name, value in letter.headers}
     assert (letter.key, letter.value) == (b"cid", encode(broken))
     assert (told[headers.ORIGINAL_TOPIC].endswith(MAILS), told[headers.ERROR_CLASS]) == (True, "template_failed")
+
+
+async def test_the_number_of_attempts_survives_a_restart_after_each_of_them(senders: Senders) -> None:
+    """RTY-05: five in the server's log, then the dead letter, which says five; every process is a new one."""
+    senders.smtp.recipients[b"ann"] = b"451 4.3.0 not now"
+    senders.env["NOTIFY_CHANNELS__EMAIL__RETRY__ATTEMPTS"] = "5"
+    await senders.deliver(a_mail("ann"))
+    for attempt in range(1, 6):
+        child = await senders.start()
+        await senders.broker.caught_up(MAILS, ROLE)
+        assert len(senders.tried("ann")) == attempt
+        await (child.kill() if attempt % 2 else child.stop(30))
+        await senders.deliver(*await senders.due(attempt))
+    assert await senders.ended() == {"retrying": 4, "failed": 1}
+    assert [o.attempt for o in sorted(await senders.outcomes(), key=lambda o: o.at)] == [1, 2, 3, 4, 5]
+    [letter] = await senders.letters()
+    assert dict(letter.headers)[headers.ATTEMPTS] == b"5"

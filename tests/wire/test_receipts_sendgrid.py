@@ -119,7 +119,9 @@ async def test_one_bad_event_harms_no_other(bench: Bench) -> None:
 
 async def test_a_field_that_is_null_was_not_filled_in_and_a_needed_one_is_missing(bench: Bench) -> None:
     """WHK-01"""
-    empty = dict.fromkeys(("type", "reason", "response", "status", "bounce_classification", "sg_machine_open"))
+    empty: dict[str, Any] = dict.fromkeys(
+        ("type", "reason", "response", "status", "bounce_classification", "sg_machine_open")
+    )
     events = [a_sendgrid_event(**empty), a_sendgrid_event(sg_event_id="other", email=None)]
     assert await post(bench, events) == (202, {"taken": 1, "quarantined": 1})
     assert letters(bench) == [json.dumps(events[1]).encode()]

@@ -139,3 +139,15 @@ async def test_what_comes_back_can_be_matched_by_the_reference_in_its_headers() 
 
 def _parsed(raw: bytes) -> email.message.EmailMessage:
     return email.message_from_bytes(raw, policy=email.policy.default)
+
+
+@pytest.mark.parametrize(("paused_s", "state", "calls"), [(599, "sent", 1), (600, "expired", 0), (601, "expired", 0)])
+async def test_a_code_that_waited_ten_minutes_is_not_sent_and_nobody_is_called(
+    paused_s: int, state: str, calls: int
+) -> None:
+    """RTY-07: its life is exclusive, and counts from its creation."""
+    code = mail(type="auth.otp", accepted_at=NOW, decided_at=NOW, expires_at=NOW + 600_000)
+    async with raw_server() as server, provider_at(server.port) as provider:
+        results = await work(a_sender(provider, clock=Clock(NOW + paused_s * 1000)), code)
+    assert (states(results), results.timers) == ([state], [])
+    assert (len(server.mails), server.connections) == (calls, calls)
