@@ -54,6 +54,7 @@ from notify_streams.stores.cassandra import Session, connect
 from notify_streams.stores.hooked import Hooked
 from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
+from notify_streams.stores.unread import RedisUnread
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
@@ -219,6 +220,7 @@ def _shared(
         compose=composer.message,
         gate=gatekeeper.gate,
         jitter=random.random,
+        unread=RedisUnread(redis, InboxKeys.of(settings.kafka)) if channel == "push" else None,
     )
 
 

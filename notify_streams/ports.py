@@ -204,6 +204,13 @@ class InboxStore(Protocol):
         """The header, zeros for somebody without an inbox. Raises Unavailable."""
 
 
+class Unread(Protocol):
+    """How many items of an inbox are unread, as far as somebody has it ready."""
+
+    async def unread(self, user_ids: Sequence[str]) -> Mapping[str, int]:
+        """By user; those that are not known are missing. Raises Unavailable."""
+
+
 class RecordStore(Protocol):
     """Facts about notifications, and profiles for reading."""
 

@@ -16,7 +16,7 @@ from agents.sending.waits import Waits
 from notify_streams.domain.answers import Sent
 from notify_streams.domain.rendered import RenderedEmail
 from notify_streams.domain.throttle import Grant
-from notify_streams.ports import DeliveryKeys, Limiter, Message
+from notify_streams.ports import DeliveryKeys, Limiter, Message, Unread
 from notify_streams.ports import Provider as ProviderPort
 from notify_streams.providers.memory_keys import MemoryDeliveryKeys
 from schemas.content import Content
@@ -96,6 +96,7 @@ def a_sender(
     standings: dict[str, Standing] | None = None,
     jitter: Callable[[], float] = lambda: 0.0,
     public_url: str = "",
+    unread: Unread | None = None,
 ) -> Sender:
     """One whose gates are all open unless it is given others."""
     providers = provider if isinstance(provider, Sequence) else (provider or Provider(),)
@@ -113,6 +114,7 @@ def a_sender(
         gate=gate,
         jitter=jitter,
         clock=clock or Clock(),
+        unread=unread,
     )
     return a_lane(shared, providers, lane)
 

@@ -16,14 +16,14 @@ from agents.sending.sender import Sender
 from agents.sending.slots import Slots
 from agents.sending.standing import Standing
 from agents.sending.waits import Waits
-from notify_streams.ports import DeliveryKeys, Limiter, Provider
+from notify_streams.ports import DeliveryKeys, Limiter, Provider, Unread
 from schemas.stops import Gate
 from schemas.words import Lane
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
     """What the lanes of one channel share in a process. `standings` by provider; `concurrency` calls per lane and
-    provider; `own_limiter` is this process's share of each rate.
+    provider; `own_limiter` is this process's share of each rate. With `unread` messages say how many are.
     """
 
     terms: Terms
@@ -38,6 +38,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
     gate: Callable[[int, bytes], Gate]
     jitter: Callable[[], float]
     clock: Clock = wall_clock
+    unread: Unread | None = None
 
 
 def a_lane(shared: Shared, providers: Sequence[Provider], lane: Lane) -> Sender:
@@ -59,7 +60,7 @@ def a_lane(shared: Shared, providers: Sequence[Provider], lane: Lane) -> Sender:
         jitter=shared.jitter,
         clock=shared.clock,
     )
-    return Sender(course, saying, keyring, order, shared.terms)
+    return Sender(course, saying, keyring, order, shared.terms, shared.unread)
 
 
 def _line(shared: Shared, provider: Provider, lane: Lane) -> Line:

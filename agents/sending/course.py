@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from msgspec.structs import replace
+
 from agents.clock import Clock
 from agents.sending import ends
 from agents.sending.composing import Compose
@@ -107,7 +109,8 @@ class Course:
 
     def _uncomposed(self, job: Job) -> End | None:
         try:
-            job.message = self._compose(job.delivery)
+            message = self._compose(job.delivery)
+            job.message = message if job.badge is None else replace(message, badge=job.badge)
         except Exception as error:  # noqa: BLE001  rendering is pure: whatever it is, it is this delivery's alone
             if isinstance(error, TemplateFailed):
                 return self._saying.not_tried(job.delivery, Reason.TEMPLATE_FAILED, str(error))

@@ -38,7 +38,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 class Job:
     """One delivery. `message` once it is rendered; `before` is the one whose turn comes first, while it does.
 
-    `again`: another record of the same attempt is on its way already. `over` once its end is said.
+    `again`: another record of the same attempt is on its way already. `over` once its end is said. `badge` is how many
+    its user has not read, where that is known.
     """
 
     event: EventT[bytes]
@@ -47,6 +48,7 @@ class Job:
     before: "Job | None" = None
     again: bool = False
     over: bool = False
+    badge: int | None = None
     followers: list["asyncio.Future[bool]"] = field(default_factory=list)
 
 

@@ -9,6 +9,7 @@ from agents.sending.keyring import Keyring
 from agents.sending.order import Order
 from agents.sending.saying import Saying, Terms
 from notify_streams.metrics import DUPLICATES
+from notify_streams.ports import Unavailable, Unread
 
 _AT_A_TIME = 16  # started in one turn of the loop: rendering them must not hold up the other lanes
 
@@ -16,8 +17,11 @@ _AT_A_TIME = 16  # started in one turn of the loop: rendering them must not hold
 class Sender:
     """One per channel, lane and process; works on several batches at once."""
 
-    def __init__(self, course: Course, saying: Saying, keyring: Keyring, order: Order, terms: Terms) -> None:
+    def __init__(
+        self, course: Course, saying: Saying, keyring: Keyring, order: Order, terms: Terms, unread: Unread | None = None
+    ) -> None:
         self._course, self._saying, self._keyring, self._order, self._terms = course, saying, keyring, order, terms
+        self._unread = unread
 
     async def room(self, at_most: int) -> None:
         """Wait until at most so many deliveries are on their way; a stop or a rebalance ends the wait."""
@@ -45,6 +49,7 @@ class Sender:
         tasks: list[asyncio.Task[None]] = []
         fresh = [job for job in jobs if not job.again]
         claims = await self._keyring.claims(fresh, hold_s=self._terms.hold_s if batch.holds else None)
+        await self._count_unread(fresh)
         if claims is None:
             for job in fresh:
                 self._end(job, self._saying.put_off(job, held=True), ended)
@@ -57,6 +62,17 @@ class Sender:
             if len(tasks) % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         return tasks + [asyncio.create_task(self._run(job, batch, ended)) for job in jobs if job.again]
+
+    async def _count_unread(self, jobs: Sequence[Job]) -> None:
+        """For the number on the app's icon; where nobody knows it none is set."""
+        if self._unread is None or not jobs:
+            return
+        try:
+            known = await self._unread.unread(list({job.delivery.user_id for job in jobs}))
+        except Unavailable:
+            return
+        for job in jobs:
+            job.badge = known.get(job.delivery.user_id)
 
     async def _run(self, job: Job, batch: Batch, ended: Ended) -> None:
         self._end(job, await self._course.run(job, batch), ended)

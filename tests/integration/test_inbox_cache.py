@@ -10,6 +10,7 @@ from notify_streams.ports import InboxCounts
 from notify_streams.settings import Kafka, Redis
 from notify_streams.stores.inbox_keys import InboxKeys
 from notify_streams.stores.redis import Expendable
+from notify_streams.stores.unread import RedisUnread
 from schemas.codec import encode
 from tests.builders import an_id
 
@@ -89,3 +90,10 @@ async def test_without_redis_there_is_nothing_and_nobody_waits() -> None:
     await cache.keep_page("ann", 1, PAGE)
     assert await cache.counts("ann") == NOTHING
     await away.close()
+
+
+async def test_what_is_unread_is_known_for_whom_counts_are_kept(cache: InboxCache, redis_client: Expendable) -> None:
+    known, unknown, odd = an_id(), an_id(), an_id()
+    await cache.keep_counts(known, InboxCounts(9, 4, 2))
+    await redis_client.client.set(KEYS.counts(odd), b"no counts", ex=60)
+    assert await RedisUnread(redis_client, KEYS).unread([known, unknown, odd]) == {known: 4}
