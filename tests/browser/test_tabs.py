@@ -5,6 +5,7 @@ from playwright.async_api import expect
 
 from tests.browser.inbox_server import InboxServer
 from tests.browser.tabs import Tabs
+from tests.sending import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # the browser lives in one loop
 
@@ -42,6 +43,7 @@ async def test_when_the_leading_tab_closes_another_goes_on_without_a_gap(tabs: T
     server.put("came in between", seen=True)
 
     await follower.shows("came in between", "new", "old")
+    await until(lambda: len(server.opened) > 1)  # the page that closed may have told all by then
     await follower.live()
     assert [way for way, _ in server.opened] == ["websocket"] * 2
     assert server.opened[1][1] in ("2", "3")  # a page that closes may still have told of what came
