@@ -148,6 +148,7 @@ async def test_an_orderly_stop_ends_the_calls_under_way_and_repeats_nothing(send
 async def test_killed_in_full_flow_nothing_is_lost_and_only_the_calls_under_way_are_in_doubt(senders: Senders) -> None:
     """OPS-01, IDM-05: what was under way rests as unknown, everything else goes on at once."""
     senders.smtp.pause = 0.05
+    senders.env["NOTIFY_CHANNELS__EMAIL__CONCURRENCY"] = "16"
     mails = [a_mail(f"u{n}") for n in range(400)]
     child = await senders.start()
     await senders.deliver(*mails)

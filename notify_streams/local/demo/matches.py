@@ -89,6 +89,7 @@ def _items(measured: Measured) -> Match:
 
 def _waiting(measured: Measured) -> Match:
     waiting = {(timer.notification_id, channel) for timer in measured.timers for channel in timer.channels}
+    waiting -= _settled(measured.statuses)
     return Match(
         "pending",
         (
@@ -162,6 +163,17 @@ def _pending(statuses: Iterable[NotificationStatus]) -> set[tuple[str, Channel]]
         for status in statuses
         for channel in status.channels
         if TERM_OF.get(channel.state) == "pending"
+    }
+
+
+def _settled(statuses: Iterable[NotificationStatus]) -> set[tuple[str, Channel]]:
+    """What a receipt has settled, while the timer that would have asked about it still runs."""
+    return {
+        (status.notification_id, channel.channel)
+        for status in statuses
+        for channel in status.channels
+        if TERM_OF.get(channel.state) != "pending"
+        and any(attempt.state == "unknown" for delivery in channel.deliveries for attempt in delivery.attempts)
     }
 
 
