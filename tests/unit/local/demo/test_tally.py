@@ -106,6 +106,17 @@ def test_what_is_pending_needs_its_timer() -> None:
     assert names(account(timers=[])) == {"pending"}
 
 
+def test_the_timer_of_what_was_settled_meanwhile_may_still_run() -> None:
+    unknown = an_outcome("unknown", notification_id=SENT, attempt=1, at=NOON + 500, next_at=NOON + 900)
+    sent = an_outcome(notification_id=SENT, attempt=2)
+    status = a_status(SENT, a_decision(notification_id=SENT), unknown, sent, an_inbox_fact(SENT, sequence=1))
+    timers = all_measured().timers
+    left = msgspec.structs.replace(timers[0], notification_id=SENT, channels=("email",))
+    settled = account(statuses=[status, *statuses()[1:]], timers=[*timers, left])
+    assert "pending" not in names(settled)
+    assert names(account(timers=[*timers, left])) == {"pending"}
+
+
 def test_a_timer_of_something_else_does_not_count() -> None:
     other = msgspec.structs.replace(all_measured().timers[0], notification_id=SENT)
     assert names(account(timers=[other])) == {"pending"}
