@@ -55,8 +55,9 @@ async def _exchange(commands: Sequence[Command], client: Redis) -> list[Any]:
     connection = await pool.get_connection()  # type: ignore[no-untyped-call]
     try:
         await connection.send_packed_command([b"".join(map(_packed, commands))])
-        # whoever calls bounds the whole: a timeout for each answer costs as much as reading it
-        return [await connection.read_response(timeout=inf) for _ in commands]
+        # The first answer has the client's own timeout, whoever calls bounds the whole; one for each costs as much as
+        # reading it.
+        return [await connection.read_response(timeout=inf if nth else None) for nth in range(len(commands))]
     except BaseException:
         await connection.disconnect(nowait=True)
         raise

@@ -16,6 +16,7 @@ from aiohttp import WSMsgType
 from notify_streams.local.engines import EngineName, LocalEngines
 from notify_streams.ports import InboxCounts
 from notify_streams.settings import Redis
+from notify_streams.stores.redis import Expendable
 from tests.engines import JARS
 from tests.live_gateway import KEYS, Gateway, Inbox, a_gateway, sequences, token
 
@@ -31,6 +32,13 @@ async def stop(engines: LocalEngines) -> None:
     process = psutil.Process(engines.pids["redis"])
     process.kill()
     await asyncio.to_thread(process.wait, 5)
+
+
+async def emptied(settings: Redis) -> None:
+    """What its file has kept by then is a matter of chance: here it has kept nothing."""
+    client = Expendable(settings)
+    await client.client.flushall()
+    await client.close()
 
 
 async def subscribed(gateway: Gateway, inbox: Inbox) -> None:
@@ -72,6 +80,7 @@ async def test_what_comes_while_redis_is_away_is_a_reset_once_it_is_back(
             gateway.stored.headers[inbox.user_id] = InboxCounts(5, 5, 5)
             assert await follow(socket, 2, 5) == (0, 1)
             await own_redis.start("redis")
+            await emptied(settings)
             await subscribed(gateway, inbox)
             inbox.sequence = 5
             await inbox.add(3)
