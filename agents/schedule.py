@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from faust.types import EventT, StreamT
 
 from agents.clock import Clock, wall_clock
-from notify_streams.metrics import STAGE_RECORDS, TIMER_LATENESS, TIMERS_PENDING
+from notify_streams.metrics import STAGE_RECORDS, TIMER_LATENESS, TIMERS_OVERDUE, TIMERS_PENDING
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App, topic
 from notify_streams.streaming.batches import batches
@@ -119,11 +119,15 @@ class Scheduler:
         if not self.is_settled():
             return
         now = self.clock()
-        due = next((partition for partition in self.owned() if self.timers.is_due(partition, now)), None)
-        if due is None or (self._ticked_at is not None and 0 <= now - self._ticked_at < TICK_S * 500):
+        waiting = {p: since for p in self.owned() if (since := self.timers.due_since(p, now)) is not None}
+        TIMERS_OVERDUE.set((now - min(waiting.values())) / 1000 if waiting else 0)
+        if not waiting or (self._ticked_at is not None and 0 <= now - self._ticked_at < TICK_S * 500):
             return  # below 0: the clock was set back
         self._ticked_at = now
-        await self.app.raw_producer.send_and_wait(self.app.topic_prefix + topics.TICKS, value=b"tick", partition=due)
+        partition = next(iter(waiting))
+        await self.app.raw_producer.send_and_wait(
+            self.app.topic_prefix + topics.TICKS, value=b"tick", partition=partition
+        )
 
     def _observe(self, taken: list[Due]) -> None:
         now = self.clock()

@@ -42,6 +42,9 @@ QUEUE_AGE = Gauge("notify_queue_age_seconds", "Age of the record last taken up, 
 STAGE_SECONDS = Histogram("notify_stage_seconds", "Duration of a batch", ["role"], buckets=_FAST)
 STAGE_RECORDS = Counter("notify_stage_records_total", "Records processed", ["role", "lane"])
 TIMERS_PENDING = Gauge("notify_timers_pending", "Timers put and not yet released, by this process's count")
+TIMERS_OVERDUE = Gauge(
+    "notify_timers_overdue_seconds", "How long ago the oldest timer was due that is not yet released"
+)
 TIMER_LATENESS = Histogram("notify_timer_lateness_seconds", "Release after due time", buckets=_FAST)
 DEAD_LETTERS = Counter("notify_dead_letters_total", "Records that could not be processed", ["stage"])
 DUPLICATES = Counter("notify_duplicates_total", "Repeats that had no second effect", ["stage"])
@@ -61,6 +64,12 @@ UNSUBSCRIBES = Counter(
     "notify_unsubscribes_total", "Categories or channels switched off by a link in a message", ["type", "category"]
 )
 BYPASSED = Counter("notify_bypassed_total", "Work done without an expendable engine that was away", ["engine"])
+HTTP_SECONDS = Histogram(
+    "notify_http_request_seconds",
+    "From a request's head to its answer, by route; streams are not in it",
+    ["route", "method", "status"],
+    buckets=_FAST,
+)
 CONNECTIONS = Gauge("notify_connections", "Live streams that are open", ["transport"])
 STREAMS_ENDED = Counter("notify_streams_ended_total", "Live streams that the gateway ended", ["transport", "code"])
 STREAM_RESETS = Counter("notify_stream_resets_total", "Streams that could not go on where their client was")

@@ -76,9 +76,10 @@ class Timers(ByEvent):
         self.delete(partition, _index_key(user, cancel.timer_id), outgoing)
         return True
 
-    def is_due(self, partition: int, now: int) -> bool:
-        """Whether anything waits to be taken. A read: allowed outside agents too."""
-        return any(self._slice(partition, rank, now, 1) for rank in LANE_BYTES.values())
+    def due_since(self, partition: int, now: int) -> int | None:
+        """When (ms) what waits longest to be taken was due; None where nothing is. A read: allowed outside agents."""
+        firsts = (self._slice(partition, rank, now, 1) for rank in LANE_BYTES.values())
+        return min((due_of(rows[0][0]) for rows in firsts if rows), default=None)
 
     def take(self, partitions: Sequence[int], now: int, limit: int) -> list[Due]:
         """At most `limit` entries that are due: HIGH of all partitions before NORMAL of any, and that before LOW.

@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
+from notify_streams.metrics import HTTP_SECONDS
 from notify_streams.ports import Unavailable
 from schemas.codec import encode
 from schemas.commands import FieldError
@@ -18,6 +19,7 @@ from schemas.commands import FieldError
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID = web.RequestKey("request_id", str)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _RETRY_AFTER_S = "2"
 _SLOW_S = 1.0
 _CODES = {
@@ -87,18 +89,21 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Server"] = "notify"  # not which versions of what
     elapsed_s = perf_counter() - started if isinstance(response, web.Response) else 0.0  # streams are to last
-    _log(request, response.status, elapsed_s)
+    resource = request.match_info.route.resource
+    route = resource.canonical if resource is not None else "-"
+    if elapsed_s:
+        method = request.method if request.method in _METHODS else "other"  # anybody may send any word
+        HTTP_SECONDS.labels(route, method, f"{response.status // 100}xx").observe(elapsed_s)
+    _log(request, route, response.status, elapsed_s)
     return response
 
 
-def _log(request: web.Request, status: int, elapsed_s: float) -> None:
+def _log(request: web.Request, route: str, status: int, elapsed_s: float) -> None:
     """One line by route, never by path; what went well and soon is only counted: a line is a quarter of the cost."""
     level = logging.INFO if status >= 400 or elapsed_s > _SLOW_S else logging.DEBUG
     if log.isEnabledFor(level):
-        resource = request.match_info.route.resource
-        template = resource.canonical if resource is not None else "-"
         line = "http.answered method=%s route=%s status=%d ms=%.1f request_id=%s"
-        log.log(level, line, request.method, template, status, elapsed_s * 1000, request[REQUEST_ID])
+        log.log(level, line, request.method, route, status, elapsed_s * 1000, request[REQUEST_ID])
 
 
 def _problem_for(error: Exception, request: web.Request) -> Problem:

@@ -360,4 +360,7 @@ async def test_metrics_are_for_operators(bench: Bench) -> None:
     await post(bench, an_event(), **bench.key())
     assert (await bench.json("GET", "/metrics", headers=bench.user("ann")))[0] == 403
     async with bench.client.get("/metrics", headers=bench.key("operator")) as response:
-        assert 'notify_events_total{outcome="published"}' in await response.text()
+        text = await response.text()
+    assert 'notify_events_total{outcome="published"}' in text
+    assert 'notify_http_request_seconds_count{method="POST",route="/v1/events",status="2xx"}' in text
+    assert 'notify_http_request_seconds_count{method="GET",route="/metrics",status="4xx"}' in text

@@ -39,7 +39,7 @@ def a_cancel(revision: int) -> CancelTimerV1:
 
 def test_a_timer_is_due_at_its_instant_and_not_before(timers: Timers, outgoing: Recording) -> None:
     assert timers.put(0, ANN, a_timer(due_at=NOW), outgoing)
-    assert (timers.is_due(0, NOW - 1), timers.is_due(0, NOW)) == (False, True)
+    assert (timers.due_since(0, NOW - 1), timers.due_since(0, NOW), timers.due_since(0, NOW + 9)) == (None, NOW, NOW)
     assert due(timers, NOW - 1) == []
     [(_, key, entry)] = timers.take([0], NOW, 10)
     assert (entry.user, entry.timer_id, entry.revision) == (ANN, "retry/1", 1)
@@ -204,7 +204,7 @@ def test_what_is_put_after_a_release_and_due_earlier_is_found_too(timers: Timers
     timers.put(0, ANN, a_timer("late", NOW), outgoing)
     timers.released(timers.take([0], NOW, 10), outgoing)
     timers.put(0, ANN, a_timer("early", NOW - 60_000), outgoing)
-    assert timers.is_due(0, NOW)
+    assert timers.due_since(0, NOW) is not None
     assert [entry.timer_id for _, _, entry in timers.take([0], NOW, 10)] == ["early"]
 
 
@@ -242,8 +242,8 @@ def test_what_recovery_wrote_behind_the_cursors_is_found_once_they_are_forgotten
 
 def test_partitions_do_not_see_each_other(timers: Timers, outgoing: Recording) -> None:
     timers.put(1, ANN, a_timer(), outgoing)
-    assert not timers.is_due(0, NOW)
-    assert timers.is_due(1, NOW)
+    assert timers.due_since(0, NOW) is None
+    assert timers.due_since(1, NOW) is not None
 
 
 def test_high_of_every_partition_comes_before_low_of_any(timers: Timers, outgoing: Recording) -> None:
