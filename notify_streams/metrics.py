@@ -70,6 +70,12 @@ HTTP_SECONDS = Histogram(
     ["route", "method", "status"],
     buckets=_FAST,
 )
+PROBE_FAILED = Gauge(
+    "notify_probe_failed", "1 while the last synthetic notification did not arrive in time", ["channel"]
+)
+PROBE_SECONDS = Histogram(
+    "notify_probe_seconds", "From the post of a synthetic event to its arrival", ["channel"], buckets=_FAST
+)
 CONNECTIONS = Gauge("notify_connections", "Live streams that are open", ["transport"])
 STREAMS_ENDED = Counter("notify_streams_ended_total", "Live streams that the gateway ended", ["transport", "code"])
 STREAM_RESETS = Counter("notify_stream_resets_total", "Streams that could not go on where their client was")

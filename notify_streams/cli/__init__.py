@@ -21,6 +21,7 @@ _COMMANDS = {
     "inspect": "notify_streams.cli.inspect:inspect",
     "timers": "notify_streams.cli.timers:timers",
     "dead-letters": "notify_streams.cli.dead_letters:dead_letters",
+    "probe": "notify_streams.cli.probe:probe",
     "reconcile": "notify_streams.cli.reconcile:reconcile",
     "schema": "notify_streams.cli.schema:schema",
     "gateway": "notify_streams.cli.gateway:gateway",

@@ -1,6 +1,9 @@
 """An address from its registration to its suppression, through the whole system on real engines."""
 
 import asyncio
+import json
+import os
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +15,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from notify_streams.domain.ids import delivery_id
+from notify_streams.gateway import keys
 from notify_streams.local.engines import LocalEngines
+from notify_streams.local.programs import NOTIFY
 from notify_streams.settings import Cassandra, Kafka, Redis
 from notify_streams.streaming import topics
 from schemas.deliveries import DeliveryV1, decode_delivery
 from tests.e2e.test_decisions import ORDER, System, within
+from tests.system.prometheus import a_prometheus
 from tests.system.whole import Whole
 
 
@@ -52,6 +58,7 @@ async def codes_to(kafka: Kafka, user: str) -> list[DeliveryV1]:
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
 async def test_an_address_is_verified_by_its_code_used_suppressed_and_used_again(whole: Whole) -> None:
+    """And then a probe arrives there, and a real Prometheus finds every process and every rule in order."""
     user = f"user-{uuid4().hex[:8]}"
     mailbox, list_ = f"/v1/users/{user}/endpoints/email/home", f"/v1/suppressions/email/{user}@example.com"
     async with aiohttp.ClientSession(whole.urls["gateway"]) as session:
@@ -80,6 +87,47 @@ async def test_an_address_is_verified_by_its_code_used_suppressed_and_used_again
         await system.ask("DELETE", list_)
         await within(lambda: system.ask("GET", mailbox), lambda seen: seen["suppressed"] is None)
         await _ordered(system, user, "sent")
+    await _a_probe_arrives(whole, user)
+    await _prometheus_sees_every_process(whole)
+
+
+async def _a_probe_arrives(whole: Whole, user: str) -> None:
+    """`notify probe` finds inbox and mailbox in order, and says 1 where a channel that was named has no endpoint."""
+    command = [*NOTIFY, "probe", "--user", user, "--url", whole.urls["gateway"], "--json"]
+    for options, code, expected in (
+        ([], 0, {"inapp": "sent", "email": "sent"}),
+        (["--channel", "sms"], 1, {"sms": "suppressed"}),
+    ):
+        found = await asyncio.to_thread(
+            subprocess.run,
+            [*command, *options],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **whole.environment},
+        )
+        assert found.returncode == code, found.stderr
+        assert {one["channel"]: one["state"] for one in json.loads(found.stdout)["seen"]} == expected
+
+
+async def _prometheus_sees_every_process(whole: Whole) -> None:
+    key = keys.new_secret()
+    ring = whole.directory / whole.settings.auth.keys_file
+    keys.create(ring, keys.Key(name="prometheus", role="operator", hash=""), key)
+    async with a_prometheus(whole.directory / "prometheus", whole.urls, key=key) as prometheus:
+        targets = len(whole.urls) - ("simulator" in whole.urls)
+        await within(prometheus.states, lambda states: [*states.values()] == [""] * targets)
+        assert await prometheus.value('sum(notify_deliveries_total{channel="email",state="sent"})')
+        assert await prometheus.value('sum(notify_http_request_seconds_count{route="/v1/events",status="2xx"})')
+        assert await prometheus.value("count(notify_consumer_lag)")
+        await within(lambda: prometheus.ask("rules"), _all_evaluated)
+        firing = (await prometheus.ask("alerts"))["alerts"]
+        assert [one["labels"]["alertname"] for one in firing if one["state"] == "firing"] == []
+
+
+def _all_evaluated(found: Any) -> bool:
+    rules = [rule for group in found["groups"] for rule in group["rules"]]
+    assert [rule["lastError"] for rule in rules if rule.get("lastError")] == []
+    return bool(rules) and all(rule["health"] == "ok" for rule in rules)
 
 
 async def _sent(system: System, user: str) -> list[str]:
