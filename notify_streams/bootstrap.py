@@ -58,6 +58,7 @@ from notify_streams.stores.unread import RedisUnread
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import topics
 from notify_streams.streaming.app import App
+from notify_streams.streaming.batches import interrupted
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.health import Health
 from notify_streams.streaming.partitions import Partitions
@@ -167,7 +168,7 @@ def _sender(channel: Channel) -> Callable[[Settings, int, Health], Awaitable[App
         role = f"sender-{channel}"
         app = apps.build(settings, role, instance=instance)
         gates = Gates(apps.table(app, "gates", topics.gates_log(channel)), app.topic_prefix)
-        waits = Waits(lambda: app.should_stop or app.rebalancing)
+        waits = Waits(partial(interrupted, app))
         gatekeeper = gate_agent.Gatekeeper(app, gates, _dead_letters(settings, "stops"), interrupted=waits.interrupted)
         gate_agent.register(gatekeeper, role=role)
         redis, dead = Expendable(settings.redis), _dead_letters(settings, role)

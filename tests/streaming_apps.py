@@ -16,18 +16,17 @@ from typing import Any, cast
 
 import msgspec
 import uvloop
-from aiokafka.errors import RequestTimedOutError
-from aiokafka.protocol.produce import ProduceRequest
 from faust.types import EventT, StreamT
 
 from notify_streams import logs, settings
 from notify_streams.streaming import app as apps
 from notify_streams.streaming import health, worker
 from notify_streams.streaming.app import App
-from notify_streams.streaming.batches import batches
+from notify_streams.streaming.batches import batches, interrupted, put_back
 from notify_streams.streaming.deadletters import DeadLetters
 from notify_streams.streaming.settle import Pipeline, settled
 from tables.by_event import ByEvent
+from tests.streaming_faults import end_rebalances_late, lose_answers, mute, wait_until
 
 _STOCK = {"Topic": "faust:Topic", "store": "rocksdb://", "TableManager": "faust.tables.manager:TableManager"}
 
@@ -35,7 +34,8 @@ _STOCK = {"Topic": "faust:Topic", "store": "rocksdb://", "TableManager": "faust.
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """What to run and how. `hold` are values that wait until the file `release` is there.
 
-    From the value `mute_at` on nothing reaches the broker. Without `distrust` tables are kept after any end.
+    From the value `mute_at` on nothing reaches the broker. Without `distrust` tables are kept after any end. After
+    a rebalance has sought to what was committed, `end_late_s` pass before it ends.
     """
 
     app: str
@@ -61,6 +61,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     pipelined: bool = False
     distrust: bool = True
     stop_s: float = 25.0
+    end_late_s: float = 0.0
     options: dict[str, Any] = {}
 
 
@@ -112,12 +113,6 @@ async def lists(stream: StreamT[bytes], spec: Spec) -> AsyncIterator[list[EventT
             yield [event]
 
 
-async def wait_until(holds: Callable[[], object]) -> None:
-    """Look fifty times a second."""
-    while not holds():  # noqa: ASYNC110  files and other processes set no event
-        await asyncio.sleep(0.02)
-
-
 async def handle(spec: Spec, journal: Journal, event: EventT[bytes]) -> None:
     """Note it, with the faults that the spec asks for."""
     value = "null" if event.message.value is None else event.message.value.decode()
@@ -139,6 +134,22 @@ def echo(app: App, spec: Spec, journal: Journal) -> None:
                 await handle(spec, journal, event)
             if spec.pause_s:
                 await asyncio.sleep(spec.pause_s)
+
+
+def impatient(app: App, spec: Spec, journal: Journal) -> None:
+    """Note what comes on `in`, but put back what a rebalance interrupts, as senders do. Like theirs, the app has a
+    table: with one Faust lets records flow before it has sought.
+    """
+    apps.table(app, "kept", "log")
+
+    @app.agent(apps.topic(app, "in"), name="impatient")
+    async def take(stream: StreamT[bytes]) -> None:
+        async for events in batches(stream, spec.limit):
+            if interrupted(app):
+                put_back(events)
+                continue
+            for event in events:
+                journal.handled(event)
 
 
 def lanes(app: App, spec: Spec, journal: Journal) -> None:
@@ -277,6 +288,7 @@ def dump_once_ready(app: App, kept: ByEvent, spec: Spec) -> None:
 
 APPS: dict[str, Callable[[App, Spec, Journal], None]] = {
     "echo": echo,
+    "impatient": impatient,
     "lanes": lanes,
     "forward": forward,
     "stock_forward": stock_forward,
@@ -307,36 +319,6 @@ def count_starts(app: App, journal: Journal) -> None:
     app.maybe_start_producer = counted
 
 
-async def lose_answers(app: App, count: int) -> None:
-    """From now on so many produce requests reach the broker without their answer coming back."""
-    await wait_until(lambda: app._producer is not None and app.raw_producer is not None)
-    client, left = app.raw_producer.client, count
-    send = client.send
-
-    async def send_and_forget(node: int, request: Any, **kwargs: Any) -> Any:
-        nonlocal left
-        answer = await send(node, request, **kwargs)
-        if isinstance(request, ProduceRequest) and left:
-            left -= 1
-            raise RequestTimedOutError
-        return answer
-
-    client.send = send_and_forget
-
-
-def mute(app: App) -> None:
-    """From now on every produce request waits for ever, as behind a network that drops what it is given."""
-    client = app.raw_producer.client
-    send = client.send
-
-    async def send_into_nothing(node: int, request: Any, **kwargs: Any) -> Any:
-        if isinstance(request, ProduceRequest):
-            await asyncio.Event().wait()
-        return await send(node, request, **kwargs)
-
-    client.send = send_into_nothing
-
-
 async def serve(spec: Spec) -> int:
     """Run the app as a worker does, with probes; their port is in `JOURNAL.port`; the exit code."""
     journal, stopping = Journal(Path(spec.journal)), asyncio.Event()
@@ -350,6 +332,8 @@ async def serve(spec: Spec) -> int:
     app = build(spec)
     APPS[spec.app](app, spec, journal)
     count_starts(app, journal)
+    if spec.end_late_s:
+        end_rebalances_late(app, spec.end_late_s)
     if spec.distrust:
         worker.trust_tables(app)
     watched = health.Health(spec.role, 2.0)

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -184,30 +184,33 @@ class Kafka:
         finally:
             await consumer.stop()
 
-    async def caught_up(self, topic: str = "in", role: str = "tested", within: float = 30) -> None:
+    async def caught_up(
+        self, topic: str = "in", role: str = "tested", within: float = 90, said_by: Sequence[Child] = ()
+    ) -> None:
         """Wait until the role has committed everything."""
         until = time.monotonic() + within
         while (left := await self.lag(topic, role)) > 0:
-            assert time.monotonic() < until, f"{left} records left after {within} s: {self.tails()}"
+            assert time.monotonic() < until, f"{left} records left after {within} s: {self.tails(said_by)}"
             await asyncio.sleep(0.2)
 
-    async def until(self, holds: Callable[[], object], within: float = 30) -> None:
+    async def until(self, holds: Callable[[], object], within: float = 90) -> None:
         """Wait until it holds."""
         deadline = time.monotonic() + within
         while not holds():
             assert time.monotonic() < deadline, f"not within {within} s: {self.tails()}"
             await asyncio.sleep(0.05)
 
-    async def until_true(self, asked: Callable[[], Awaitable[bool]], within: float = 30) -> None:
+    async def until_true(self, asked: Callable[[], Awaitable[bool]], within: float = 90) -> None:
         """The same for a question that is asked of another process."""
         deadline = time.monotonic() + within
         while not await asked():
             assert time.monotonic() < deadline, f"not within {within} s: {self.tails()}"
             await asyncio.sleep(0.1)
 
-    def tails(self) -> str:
-        """The ends of the workers' logs."""
-        return "\n".join(f"--- {worker.child.log.name}\n{worker.child.tail(8)}" for worker in self._workers)
+    def tails(self, others: Sequence[Child] = ()) -> str:
+        """The ends of the workers' logs, and of other processes'."""
+        children = [*(worker.child for worker in self._workers), *others]
+        return "\n".join(f"--- {child.log.name}\n{child.tail(8)}" for child in children)
 
     async def close(self) -> None:
         """Kill what is left."""

@@ -34,8 +34,17 @@ async def batches(stream: StreamT[bytes], limit: int, gather_s: float = 0.0) -> 
         await asyncio.sleep(0)  # a backlog gives no other reason to wait: HIGH would stand behind LOW batches
 
 
+def interrupted(app: Any) -> bool:
+    """Whether a list in hand may be put back: a stop has begun, or a rebalance has stopped the flow.
+
+    Faust calls it a rebalance until some moments after the flow has begun again. What is delivered in those is not
+    fetched once more: put back, it would hold up its partition's commits until a restart, and nobody would process it.
+    """
+    return bool(app.should_stop or (app.rebalancing and not app.consumer.flow_active))
+
+
 def put_back(batch: object) -> None:
-    """The list that `batches` yielded was not processed and never will be here: a stop or a rebalance has begun.
+    """The list that `batches` yielded was not processed and never will be here: `interrupted` said so.
 
     It comes again to whoever has its partitions next. Nothing after it is acknowledged until then.
     """

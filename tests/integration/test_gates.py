@@ -109,7 +109,7 @@ class Senders:
 
     async def done(self) -> None:
         """All deliveries are worked off."""
-        await self.broker.caught_up(MAILS, ROLE)
+        await self.broker.caught_up(MAILS, ROLE, said_by=self._children)
 
     @property
     def mailed(self) -> list[str]:

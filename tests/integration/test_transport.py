@@ -227,3 +227,17 @@ async def test_offsets_that_hold_no_record_do_not_stop_commits(broker: Kafka) ->
 
     assert [line.value for line in ours.journal] == ["0", "1", "2", "last"]
     assert ours.journal[-1].offset == 6
+
+
+async def test_what_arrives_while_a_rebalance_ends_is_processed_and_committed(broker: Kafka) -> None:
+    """Put back at that moment, nobody would fetch it again, and nothing after it was ever committed."""
+    await broker.make("in", "log")
+    await broker.fill("in", numbered(5))
+    first = await broker.start("impatient", limit=3, end_late_s=2.0)
+    await broker.until(lambda: first.is_ready)
+    second, count = await broker.start("impatient", limit=3, end_late_s=2.0), 5
+    while first.log.count("Worker ready") < 2 or not second.is_ready:
+        await broker.fill("in", [(partition, "u", str(count)) for partition in (0, 1)])
+        count += 1
+    await broker.caught_up()
+    assert set(handled(first, second)) == {str(number) for number in range(count)}
