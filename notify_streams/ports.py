@@ -9,6 +9,7 @@ import msgspec
 
 from notify_streams.domain.answers import Answer
 from notify_streams.domain.rendered import Rendered, RenderedInbox
+from notify_streams.domain.sealing import UserKey
 from notify_streams.domain.throttle import Grant
 from schemas.catalogue import Catalogue
 from schemas.deliveries import DeliveryV1
@@ -253,6 +254,19 @@ class Records(RecordStore, Protocol):
 
     async def catalogue(self, hash_: str) -> bytes | None:
         """The catalogue that a decision names. Raises Unavailable."""
+
+
+class UserKeys(Protocol):
+    """The content key of each user, one at a time. Raises Unavailable throughout, also for a missing master key."""
+
+    async def get_many(self, user_ids: Sequence[str]) -> Mapping[str, UserKey]:
+        """By user, in one round trip; who has none, or has one no more, is missing."""
+
+    async def create(self, user_ids: Sequence[str]) -> Mapping[str, UserKey]:
+        """The key of each, made where there is none: whoever asks at the same time gets the same."""
+
+    async def destroy(self, user_ids: Sequence[str]) -> int:
+        """How many there were. What they sealed never opens again; a later `create` makes others. Idempotent."""
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""Users' content keys: kept wrapped, made once, destroyed by erasure."""
