@@ -27,8 +27,6 @@ class Broken(ValueError):
 class UserKey:
     """A user's secret, named by its own print: a key that is made after the first was destroyed never has its name."""
 
-    __slots__ = ("_cipher", "key_id", "secret")
-
     def __init__(self, secret: bytes) -> None:
         """Raises ValueError unless the secret has SECRET_BYTES."""
         if len(secret) != SECRET_BYTES:
