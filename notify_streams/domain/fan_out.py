@@ -44,9 +44,8 @@ def deliveries(
 
     Where it may not, of all: senders drop what they have sent. `fallback` are the channel's `stand_ins`.
     """
-    content, asked = notification.content or Content(), notification.endpoint_id
-    alone = asked in verdict.endpoint_ids
-    for endpoint_id in (asked,) if alone and asked is not None else verdict.endpoint_ids:
+    content, alone = notification.content or Content(), _alone(notification, verdict)
+    for endpoint_id in alone or verdict.endpoint_ids:
         platform, address = _reached(profile, verdict.channel, endpoint_id)
         made = DeliveryV1(
             delivery_id=ids.delivery_id(notification.notification_id, verdict.channel, endpoint_id),
@@ -82,8 +81,14 @@ def deliveries(
             fallback=fallback,
             traceparent=notification.traceparent,
             content=content if address is None else msgspec.structs.replace(content, address=address),
+            sealed=notification.sealed,
         )
         yield _again(made, notification) if alone else made
+
+
+def _alone(notification: NotificationV1, verdict: Deliver) -> tuple[str, ...]:
+    """The endpoint of the delivery that came back, as long as it may be used."""
+    return tuple(endpoint for endpoint in verdict.endpoint_ids if endpoint == notification.endpoint_id)
 
 
 def timers(

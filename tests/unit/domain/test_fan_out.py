@@ -10,7 +10,7 @@ from notify_streams.domain.fan_out import deliveries, record, timers
 from notify_streams.domain.ids import delivery_id
 from notify_streams.domain.send_back import send_back
 from schemas.codec import encode
-from schemas.content import Actor, Content, Object
+from schemas.content import Actor, Content, Object, Sealed
 from schemas.decisions import Collect, Defer, Deliver, StateSlice, Suppress, Verdict
 from schemas.notifications import NotificationV1, decode_notification
 from schemas.profiles import Address, Endpoint
@@ -57,6 +57,13 @@ def test_a_delivery_carries_what_its_sender_needs_to_know() -> None:
     assert (made.broadcast_id, made.replay, made.traceparent) == ("b", "r", "00-1-2-01")
     assert made.content is not None
     assert (made.content.actor, made.content.object) == (Actor("user-7", "Änn"), Object("post", "9"))
+
+
+def test_what_is_sealed_goes_on_as_it_is_and_comes_back_as_it_was() -> None:
+    sealed = Sealed("k", "bm9uY2U=", "ZGF0YQ==")
+    [made] = deliveries(a_notification(sealed=sealed), a_profile(an_endpoint()), to("home"), NOW, 0)
+    assert made.sealed == sealed
+    assert send_back(made).sealed == sealed
 
 
 def test_the_events_locale_wins_over_the_profiles() -> None:
