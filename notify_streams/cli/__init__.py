@@ -22,6 +22,7 @@ _COMMANDS = {
     "timers": "notify_streams.cli.timers:timers",
     "dead-letters": "notify_streams.cli.dead_letters:dead_letters",
     "probe": "notify_streams.cli.probe:probe",
+    "replay": "notify_streams.cli.replay:replay",
     "reconcile": "notify_streams.cli.reconcile:reconcile",
     "schema": "notify_streams.cli.schema:schema",
     "gateway": "notify_streams.cli.gateway:gateway",

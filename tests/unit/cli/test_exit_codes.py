@@ -37,6 +37,7 @@ def run(words: str) -> Result:
         "reconcile --since yesterday",
         "timers",
         "timers " + "u" * 129,
+        "replay profiles",
     ],
 )
 def test_wrong_usage_is_2(words: str) -> None:
@@ -54,6 +55,7 @@ def test_wrong_usage_is_2(words: str) -> None:
         "send nobody.knows --to ann",
         "keys revoke nobody",
         "timers ann",
+        "replay events.normal",
     ],
 )
 def test_what_cannot_be_done_is_1_and_a_sentence_on_standard_error(words: str) -> None:
@@ -73,7 +75,7 @@ def test_stopping_what_does_not_run_is_done() -> None:
         *("", "up", "down", "status", "demo", "worker", "topics", "topics create", "topics check", "providers"),
         *("providers simulate", "config", "config check", "config show", "explain", "inspect", "reconcile", "schema"),
         *("schema create", "schema check", "gateway", "keys", "keys create", "keys list", "keys revoke", "send"),
-        *("publish", "preferences", "preferences show", "preferences import", "timers"),
+        *("publish", "preferences", "preferences show", "preferences import", "timers", "replay"),
     ],
 )
 def test_every_command_says_what_it_is_for(words: str) -> None:
